@@ -91,8 +91,13 @@ function commandOf(made: RandomCommands, prng: Prng): ShardCommand {
     if (to) return { op: 'copyShadow', collection: to, source: ref, after: undefined };
   }
   const aim = { collection: ref, docids: made.docids(20), filter: made.filter(), nowS: made.nowS() };
-  if (step === 4)
-    return { op: 'setFollower', collection: ref.id as CollectionId, follower: made.besides(ref)?.id ?? null };
+  if (step === 4 || step === 5) {
+    const other = made.besides(ref)?.id ?? null;
+    const collection = ref.id as CollectionId;
+    return step === 5 && other !== null
+      ? { op: 'setFollower', collection, follower: null, of: other }
+      : { op: 'setFollower', collection, follower: other };
+  }
   if (step === 2) return { op: 'deleteDocuments', ...aim };
   if (step === 3) return { op: 'patchDocuments', ...aim, change: made.change() };
   return made.write() as ShardCommand;
@@ -175,7 +180,7 @@ class Replica {
     const { shard } = this.site;
     try {
       if (command.op === 'setFollower')
-        return { value: (shard.setFollower(command.collection, command.follower), null) };
+        return { value: (shard.setFollower(command.collection, command.follower, command.of), null) };
       if (command.op === 'dropCollection') return { value: (shard.drop(command.collection), null) };
       if (command.op === 'copyShadow') return { value: copyShadow(shard, command) };
       if (command.op === 'deleteDocuments') return { value: deleteDocuments(shard, command) };

@@ -155,7 +155,6 @@ export const ERROR_CODES = {
     'This node takes no writes, because the command log contradicts its data; `details.reason` says how. Reads go on.',
     true,
   ),
-  not_in_cluster: entry(409, 'A cluster does not do this yet; a single machine does.'),
   shutting_down: entry(503, 'The server is shutting down.', true),
   not_ready: entry(503, 'Storage or embedders are not ready yet.', true),
   storage_full: entry(503, 'The disk is full; reads still work.', true),

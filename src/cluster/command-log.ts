@@ -42,6 +42,8 @@ export interface ReplicatedLogOptions {
   readonly apply: (batch: LogBatch) => Promise<LogResults>;
   /** Called with the commands of another node that have changed the catalog, and their results. */
   readonly changed: (commands: readonly ShardCommand[], results: Results) => void;
+  /** Called with what another node has written to a shard, refused or not; unpacks it when asked. */
+  readonly written?: (commands: () => readonly ShardCommand[]) => void;
   readonly log: Log;
   /** Messages after this one have to be kept for other nodes; Infinity where none are. */
   readonly heldAfter?: () => number;
@@ -592,6 +594,8 @@ export class ReplicatedLog implements CommandLog {
       own.resolve();
     } else if (lane.target === 'catalog') {
       this.options.changed(unpackMessage(payload), results);
+    } else {
+      this.options.written?.(() => unpackMessage(payload));
     }
   }
 

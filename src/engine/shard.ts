@@ -247,9 +247,15 @@ export class Shard {
     this.arenas.publishBatch();
   }
 
-  /** Makes another collection the follower of this one; none if it is null. */
-  setFollower(id: CollectionId, follower: CollectionId | null): void {
-    this.store.write((txn) => txn.setFollower(id, follower));
+  /**
+   * Makes another collection the follower of this one; none if it is null. With `of`, nothing is changed unless that is
+   * the follower.
+   */
+  setFollower(id: CollectionId, follower: CollectionId | null, of?: CollectionId): void {
+    const isOther = of !== undefined && this.followers.get(id) !== of;
+    // Also where nothing changes, the transaction has the position of the command in the log.
+    this.store.write((txn) => void (isOther || txn.setFollower(id, follower)));
+    if (isOther) return;
     if (follower === null) this.followers.delete(id);
     else this.followers.set(id, follower);
   }
@@ -261,8 +267,9 @@ export class Shard {
   }
 
   drop(id: CollectionId): void {
-    this.recordDrop(id);
-    this.followers.delete(id);
+    const unfollowed = [...this.followers].filter(([of, follower]) => of === id || follower === id).map(([of]) => of);
+    this.recordDrop(id, unfollowed);
+    for (const of of unfollowed) this.followers.delete(of);
     this.dropped.add(id);
     this.purges.push(id);
     this.leaving.splice(0, Infinity, ...this.leaving.filter(({ ref }) => ref.id !== id));
@@ -272,16 +279,16 @@ export class Shard {
   }
 
   /**
-   * Writes the drop to the journal. On a disk that takes no writes the drop is not recorded: the catalog no longer has
-   * the collection, so the next start removes its records all the same.
+   * Writes the drop to the journal, and which collections have no follower any more. On a disk that takes no writes the
+   * drop is not recorded: the catalog no longer has the collection, so the next start removes its records all the same.
    */
-  private recordDrop(id: CollectionId): void {
+  private recordDrop(id: CollectionId, unfollowed: readonly CollectionId[]): void {
     const { journal } = this.store;
     if (!journal) return;
     try {
       this.store.write((txn) => {
         txn.drop(id, journal.head.sequence + 1);
-        txn.setFollower(id, null);
+        for (const of of unfollowed) txn.setFollower(of, null);
         txn.note(() => packCommand({ op: 'dropCollection', collection: id }, null));
       });
     } catch (error) {

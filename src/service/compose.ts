@@ -38,7 +38,7 @@ import type { ArchiveContext } from './archive/archive.js';
 import { ScheduledBackups } from './archive/scheduled-backups.js';
 import { MetricsHistory } from './health/metrics-history.js';
 import { MemoryPlacer } from './cluster/memory-placer.js';
-import { applyRemoteChanges } from './cluster/remote-changes.js';
+import { applyRemoteChanges, noteRemoteWrites } from './cluster/remote-changes.js';
 import { shareEvents } from './cluster/shared-events.js';
 import { answerQueries, othersQueries } from './cluster/shared-queries.js';
 import { NodeLinks } from '../cluster/node-links.js';
@@ -129,6 +129,7 @@ export function createService(
     openShard: (shard) => openShard(startup, shard),
     afterOpening: (shard) => afterOpening(startup, shard),
     changed: (commands, results) => applyRemoteChanges(startup.store, startup.reindex, commands, results),
+    written: (commands) => noteRemoteWrites(startup.reindex, commands),
     compare: (collection, sampled) => compare(services.recall.search, collection, { ...sampled, params: {} }),
   });
   const services = createServices(parts, config, log, path, node);
@@ -161,7 +162,7 @@ export async function closeService({ parts, services }: Service): Promise<void> 
 }
 
 /** Callbacks from long-lived objects to use cases, which are created after them. */
-interface UseCases extends Pick<RecallSamplerOptions, 'compare'>, Pick<ReplicatedLogOptions, 'changed'> {
+interface UseCases extends Pick<RecallSamplerOptions, 'compare'>, Pick<ReplicatedLogOptions, 'changed' | 'written'> {
   openShard(shard: number): Promise<void>;
   afterOpening(shard: number): Promise<void>;
 }
@@ -184,8 +185,7 @@ function createParts(
   const quarantine = createQuarantine(catalog, log);
   const pool = { shared, quarantine, log, metrics: poolMetrics };
   const logging: ReturnType<typeof createCommandLog> | undefined =
-    node &&
-    createCommandLog(node, path, shardCount, log, useCases.changed, () => ({ shards, placer: sharing?.placer }));
+    node && createCommandLog(node, path, shardCount, log, useCases, () => ({ shards, placer: sharing?.placer }));
   const { commandLog, recovery } = logging ?? {};
   const shards: ShardPool = new ShardPool({
     ...pool,
@@ -251,7 +251,7 @@ function createCommandLog(
   path: string,
   shards: number,
   log: Log,
-  changed: ReplicatedLogOptions['changed'],
+  { changed, written }: Pick<ReplicatedLogOptions, 'changed' | 'written'>,
   later: () => { shards: ShardPool; placer: MemoryPlacer | undefined },
 ): { commandLog: ReplicatedLog; recovery: Recovery } {
   const giver = new CopyGiver({
@@ -271,6 +271,7 @@ function createCommandLog(
     shards,
     apply: (batch) => later().shards.apply(batch),
     changed,
+    written,
     log,
     heldAfter: () => giver.heldAfter,
     address,

@@ -104,8 +104,7 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
   // Of the nodes of a cluster, one does this for all.
   const every = (ms: number, work: () => void): void =>
     reindex.jobs.every(ms, () => (!commandLog || commandLog.isLeader) && work());
-  // Documents that other nodes write meanwhile would be missing in the new shards.
-  if (!commandLog) watchGrowth(reindex);
+  watchGrowth(reindex);
   watchExpiries(documents, every);
   every(documents.answersLookMs, () => void documents.keyed.forgetOld(documents.log));
 }

@@ -216,7 +216,7 @@ export class Commands {
     forgetAnswers: ({ sinceS }) => this.shard.store.write((txn) => txn.forgetAnswers(sinceS, ANSWERS_PER_COMMIT)),
     dropCollection: ({ collection }) => (this.shard.drop(collection), null),
     appliedLog: () => this.appliedLogs(),
-    setFollower: ({ collection, follower }) => (this.shard.setFollower(collection, follower), null),
+    setFollower: ({ collection, follower, of }) => (this.shard.setFollower(collection, follower, of), null),
     placeMemory: ({ placement, keep }) => this.shard.place(placement, keep),
     counts: ({ collections }) => countsOf(this.shard, collections),
     searchEf: ({ collection, k, chunks }) => searchEfOf(this.shard.segments.of(collection), k, chunks),

@@ -243,9 +243,13 @@ export interface ShardCommands extends CatalogCommands {
   /**
    * From here on in the order of the commands, a client's write to the collection fails with `collection_changed` unless
    * it is made to the follower as well, with vectors for it. Nodes of a cluster, which do not learn at the same moment
-   * that a collection is about to be replaced, so lose no write. null: any write is taken again.
+   * that a collection is about to be replaced, so lose no write. null: any write is taken again; with `of`, only if that
+   * was the follower.
    */
-  setFollower: { request: { collection: CollectionId; follower: CollectionId | null }; answer: null };
+  setFollower: {
+    request: { collection: CollectionId; follower: CollectionId | null; of?: CollectionId };
+    answer: null;
+  };
   /** Sets which collections the shard holds in memory, and answers what is not so yet. */
   placeMemory: { request: { placement: MemoryPlacement; keep: readonly CollectionId[] }; answer: PlacedCollections };
   counts: { request: { collections: CollectionId[] }; answer: ShardCounts[] };

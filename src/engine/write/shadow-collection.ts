@@ -1,6 +1,6 @@
 // What a shadow collection lacks of its source: pages of documents to embed again, and copies with vectors if the
-// vector space is the same; and whole documents for a shadow collection in other shards. All walk the source in the order of its keys, a bounded number of documents at a time.
-// Owner only.
+// vector space is the same; and whole documents for a shadow collection in other shards. All walk the source in the order
+// of its keys, a bounded number of documents at a time. Owner only.
 import { assert } from '../../base/assert.js';
 import type { CollectionId, DocId, Ordinal } from '../../api/ids.js';
 import { slotOf } from '../../api/placement.js';
@@ -112,7 +112,7 @@ export function copyShadow(
   return { after: next, scanned, missing: writes.length };
 }
 
-/** Number of chunks at which a page of `exportDocuments` ends. */
+/** Chunks of a page of `exportDocuments`, unless it has a single document. */
 const READ_CHUNKS_MAX = 256;
 
 /** Implements `exportDocuments`. Throws AppError `collection_not_found`. */
@@ -158,12 +158,14 @@ function takePage<T extends DocId | DocumentRecord>(
   const records: DocumentRecord[] = [];
   let looked = 0;
   let chunks = 0;
+  let last: string | null = null;
   for (const item of items) {
+    if (looked++ === DOCUMENTS_MAX) return [records, chunks, last];
     const record = recordOf(item);
+    if (record && records.length > 0 && chunks + record.chunkCount > READ_CHUNKS_MAX) return [records, chunks, last];
     if (record) records.push(record);
     chunks += record?.chunkCount ?? 0;
-    if (++looked === DOCUMENTS_MAX || chunks >= READ_CHUNKS_MAX)
-      return [records, chunks, typeof item === 'string' ? item : item.docid];
+    last = typeof item === 'string' ? item : item.docid;
   }
   return [records, chunks, null];
 }

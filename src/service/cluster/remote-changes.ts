@@ -1,9 +1,11 @@
-// Changes of the catalog that other nodes of a cluster have made: they are applied to the catalog in memory as one's own
-// are, and what has left the catalog is forgotten here too. The shards are told by commands of their own. Runs on the
-// main thread.
+// What other nodes of a cluster have done. Changes of the catalog are applied to the catalog in memory as one's own are,
+// and what has left the catalog is forgotten here too; the shards are told by commands of their own. Documents are noted
+// where a job follows their collection. Runs on the main thread.
 import type { Result } from '../../api/errors.js';
-import type { ShardAnswer, ShardCommand, ShardOp } from '../../engine/write/commands.js';
+import type { DocId } from '../../api/ids.js';
+import { type ShardAnswer, type ShardCommand, type ShardOp, traitsOf } from '../../engine/write/commands.js';
 import { type StoredCollection, logIdOf } from '../../storage/catalog-commands.js';
+import { unpackDocument, unpackDocuments } from '../../text/prepared-document.js';
 import type { ReindexContext } from '../reindex/jobs.js';
 import { takeJob } from '../reindex/run-job.js';
 import type { CatalogContext } from '../collections/catalog-changes.js';
@@ -25,6 +27,29 @@ export function applyRemoteChanges(
     forget(context, left, context.state.apply(event));
     takeJobIn(reindex, event);
   });
+}
+
+/** Notes the documents that commands of a shard may have changed, if a job follows any collection. */
+export function noteRemoteWrites(
+  { written }: Pick<ReindexContext, 'written'>,
+  commands: () => readonly ShardCommand[],
+): void {
+  if (!written.isFollowing) return;
+  for (const command of commands())
+    if (traitsOf(command.op).isOfClient)
+      written.note((command as ClientWrite).collection.id, docidsIn(command as ClientWrite));
+}
+
+type ClientWrite = Extract<
+  ShardCommand,
+  { op: 'put' | 'putMany' | 'patchDocument' | 'patchDocuments' | 'deleteDocument' | 'deleteDocuments' }
+>;
+
+/** The documents that a client's write names. */
+function docidsIn(command: ClientWrite): readonly DocId[] {
+  if (command.op === 'put') return [unpackDocument(command.document).docid];
+  if (command.op === 'putMany') return unpackDocuments(command.documents, command.ends).map(({ docid }) => docid);
+  return 'docids' in command ? command.docids : [command.docid];
 }
 
 /** Takes the record of a reindex job that a change creates, saves or ends. */

@@ -2,6 +2,7 @@
 // memory, in the order of the commits; then follows what else it brings, such as drops in the shards. Shadow
 // collections are created, dropped and switched in here; their documents are stored by the shard command `putShadow`
 // under the id of the shadow collection. Runs on the main thread.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Collection } from '../../api/collections.js';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
@@ -75,25 +76,48 @@ export const collectionChanged = (): AppError => new AppError('collection_change
 /** What a collection is answered that another may have replaced. */
 const REPLACED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
 
+/** How long a write waits for the end of a spread, during which none is taken, and how long before it tries again. */
+const SPREAD_MS = 5000;
+const SPREAD_AGAIN_MS = 500;
+const SPREAD_LOOK_MS = 10;
+
+interface Names {
+  readonly catalog: Pick<Catalog, 'findByLog'>;
+  readonly shadows: Pick<ShadowCollections, 'beside'>;
+}
+
 /**
  * Runs a change of a collection, or a write to it, while another may take its name over. What is asked of a collection
  * that is not current any more is rejected; `ask` is then called again with the current one. Rejects with the errors of
  * `ask`, and with `collection_not_found` only if the collection is gone.
  */
 export async function asOfNow<T>(
-  { catalog }: { readonly catalog: Pick<Catalog, 'findByLog'> },
+  names: Names,
   collection: Collection,
   ask: (collection: Collection) => Promise<T>,
 ): Promise<T> {
+  const untilMs = performance.now() + SPREAD_MS;
   for (let now = collection; ; ) {
     try {
       return await ask(now);
     } catch (error) {
-      const live = catalog.findByLog(logIdOf(now));
-      if (!(error instanceof AppError) || !REPLACED.has(error.code) || !live || live.id === now.id) throw error;
+      if (!(error instanceof AppError) || !REPLACED.has(error.code)) throw error;
+      const waits = error.code === 'collection_changed' && isSpreading(names, now) && performance.now() < untilMs;
+      if (waits) await spreadElsewhere(names, now);
+      const live = names.catalog.findByLog(logIdOf(now));
+      if (!live || (live.id === now.id && !waits)) throw error;
       now = live;
     }
   }
+}
+
+const isSpreading = ({ shadows }: Names, { id }: Collection): boolean => shadows.beside(id, 'spread').length > 0;
+
+/** Resolves when the node that spreads the collection over other shards has switched it, or after a moment. */
+async function spreadElsewhere(names: Names, collection: Collection): Promise<void> {
+  const isCurrent = (): boolean => names.catalog.findByLog(logIdOf(collection))?.id === collection.id;
+  const untilMs = performance.now() + SPREAD_AGAIN_MS;
+  while (isCurrent() && isSpreading(names, collection) && performance.now() < untilMs) await sleep(SPREAD_LOOK_MS);
 }
 
 /**

@@ -26,7 +26,7 @@ import { type KeyedRequest, type KeyedWrites, type ToKeep, keptIn, keyedRequest 
 
 export interface DocumentsContext extends RecordsContext {
   readonly catalog: Pick<Catalog, 'find' | 'get' | 'findById' | 'findByLog' | 'pageOfTenant'>;
-  readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
+  readonly shadows: Pick<ShadowCollections, 'find' | 'beside' | 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly written: Pick<WrittenDocuments, 'note'>;
   readonly metrics: Pick<Metrics, 'count'>;

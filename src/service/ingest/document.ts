@@ -29,7 +29,7 @@ import { type PutContext, type ReadyDocument, putDocument } from './put.js';
 export interface IngestContext extends EmbedContext, PutContext {
   readonly collections: CollectionsContext;
   readonly catalog: Pick<Catalog, 'find' | 'findById' | 'findByLog' | 'nameOf'>;
-  readonly shadows: Pick<ShadowCollections, 'find' | 'dualWriteTargets'>;
+  readonly shadows: Pick<ShadowCollections, 'find' | 'beside' | 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'requestOf' | 'size'>;
   readonly batch: Pick<BatchPool, 'prepare' | 'prepareLines' | 'splitBatch'>;
   readonly embedders: Pick<Embedders, 'embedDocuments' | 'isCostly'>;

@@ -22,7 +22,7 @@ import type { SpaceGroup, SpaceRows } from './embed.js';
 
 export interface PutContext {
   readonly catalog: Pick<Catalog, 'findByLog'>;
-  readonly shadows: Pick<ShadowCollections, 'dualWriteTargets'>;
+  readonly shadows: Pick<ShadowCollections, 'beside' | 'dualWriteTargets'>;
   readonly shards: Pick<ShardPool, 'request' | 'requestOf' | 'size'>;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;
   readonly chunkLedger: ChunkLedger;
@@ -132,6 +132,9 @@ async function putGroupNow(context: PutContext, collection: Collection, group: K
   };
   const ended = (): void => written.note(collection.id, group.docids);
   const results = await metrics.inPhase('store_ms', () => shards.request(shard, 'putMany', put, { ended }));
+  // The group is one command, so it is refused as a whole.
+  if (results.some((result) => 'error' in result && result.error.code === 'collection_changed'))
+    throw collectionChanged();
   // The group is one commit, so an internal error is the same for all documents.
   const internalError = results.find((result) => 'internalError' in result);
   if (internalError) log.error({ shard, ...internalError }, 'a shard could not store a batch');

@@ -6,7 +6,7 @@ import { logIdOf } from '../../storage/catalog-commands.js';
 import { spreadFor } from '../collections/settings.js';
 import { countCollection } from '../collections/usage.js';
 import type { ReindexContext } from './jobs.js';
-import { startReindex } from './reindex.js';
+import { startJob } from './reindex.js';
 
 /** A job that has failed or was cancelled is not started again for this long. */
 const AGAIN_MS = 3_600_000;
@@ -69,7 +69,7 @@ function isBlocked({ jobs, store }: ReindexContext, collection: Collection): boo
 async function start(context: ReindexContext, { tenant, name }: Collection, partitions: number): Promise<void> {
   const { log } = context.store;
   try {
-    const { job_id: job } = await startReindex(context, tenant, name, { partitions });
+    const { job_id: job } = await startJob(context, { tenant, name, body: { partitions } });
     log.info({ tenant, collection: name, partitions, job }, 'a collection is spread over more shards');
   } catch (error) {
     if (!(error instanceof AppError)) throw error;

@@ -1,13 +1,13 @@
 // Reindex jobs: their states, their records in memory (the owner of shard 0 has the originals), their runs, and the
 // transitions of a record, including how a job is cancelled or fails. Runs on the main thread.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Collection } from '../../api/collections.js';
+import type { Collection, Space } from '../../api/collections.js';
 import { AppError, type ErrorCode } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { ReindexJob, ReindexStatus } from '../../api/reindex.js';
 import { internalErrorOf } from '../../base/thread.js';
 import { GrowingIds } from '../../base/uuids.js';
-import type { JobChange, StoredJob } from '../../storage/catalog-commands.js';
+import { type JobChange, type StoredJob, spaceIn } from '../../storage/catalog-commands.js';
 import { type CatalogContext, changeCatalog, forgetShadow, nowIso } from '../collections/catalog-changes.js';
 import type { CollectionDefaults } from '../collections/settings.js';
 import type { DualWriteMode } from '../collections/shadow-collections.js';
@@ -220,10 +220,14 @@ export function jobAnswer({
   };
 }
 
-/** Attempts that a job makes where something is away. A shard comes back by itself; an embedder may be gone for good. */
+/**
+ * Attempts that a job makes where something is away. A shard comes back by itself; an embedder may be gone for good. The
+ * command log of a cluster is waited for in each attempt.
+ */
 const ATTEMPTS: Readonly<Partial<Record<ErrorCode, number>>> = {
   shard_unavailable: 25,
   not_ready: 25,
+  log_unavailable: 8,
   embedder_unavailable: 8,
   overloaded: 8,
 };
@@ -289,6 +293,44 @@ export function showJob(
   return job;
 }
 
+/**
+ * Creates the job and its shadow collection, or the latter for a job that is there. Replaces the shadow collections of
+ * failed jobs.
+ */
+export async function createJob(
+  context: ReindexContext,
+  live: Collection,
+  space: Space,
+  job: StoredJob,
+): Promise<StoredJob> {
+  const { store, jobs } = context;
+  const { shadows } = store;
+  const { id: replaces, log_id: _, home = replaces, ...settings } = live;
+  const spread = job.partitions ?? live.spread;
+  const placement = spread === undefined ? {} : { home, spread };
+  const collection = { ...settings, ...spaceIn(space), ...placement };
+  const purpose = job.partitions === undefined ? ('reindex' as const) : ('spread' as const);
+  const failed = shadows
+    .beside(live.id)
+    .filter((shadow) => shadow.purpose === 'reindex' || shadow.purpose === 'spread');
+  const dropShadow = failed.map(({ id }) => id);
+  const forget = jobs.surplus(job.log_id);
+  const request = {
+    job,
+    dropShadow,
+    forget,
+    shadow: { purpose, replaces, created_at: job.created_at, collection },
+  };
+  const { created, forgetting } = await changeCatalog(store, 'createJob', request, (made, applied) => {
+    for (const ended of jobs.ofCollection(job.log_id)) jobs.put({ ...ended, staged_id: null });
+    jobs.forget(forget);
+    const forgotten = dropShadow.map((id) => forgetShadow(store, id, applied));
+    return { created: jobs.put(made.job), forgetting: forgotten };
+  });
+  await Promise.all(forgetting);
+  return created;
+}
+
 const GONE = new Set<ErrorCode>(['collection_not_found', 'collection_changed']);
 
 /** Ends a run. `why` is the reason it was stopped for; if undefined, `error` is why it failed. Never rejects. */
@@ -312,7 +354,7 @@ export async function endRun(
     if (why === 'cancel') await cancelled(context, id);
     else if (why === 'pause' && !isGone) await saveJob(context, id, { status: 'paused' });
     else if (why !== 'close') await failed(context, id, error);
-    if (shadow && why !== 'cancel' && why !== 'close') await endFollowing(context, shadow.replaces);
+    if (shadow && why !== 'cancel' && why !== 'close') await endFollowing(context, shadow.replaces, shadow.id);
   } catch (failure) {
     log.error({ error: String(failure), job: id }, 'the final state of a reindex job could not be stored');
   }
@@ -332,13 +374,15 @@ export async function beginFollowing(
   await retrying(() => Promise.all(shards.requestOf(source, 'setFollower', request)));
 }
 
-/** Lets writes be made to the collection alone again. */
+/** Lets writes be made to the collection alone again; if `of` is given, only where that is the follower. */
 export async function endFollowing(
   { leader, store: { shards } }: Pick<ReindexContext, 'leader' | 'store'>,
   id: CollectionId | null,
+  of?: CollectionId,
 ): Promise<void> {
   if (!leader || id === null) return;
-  await retrying(() => Promise.all(shards.requestAll('setFollower', { collection: id, follower: null })));
+  const request = { collection: id, follower: null, ...(of !== undefined && { of }) };
+  await retrying(() => Promise.all(shards.requestAll('setFollower', request)));
 }
 
 /** The shadow collection is kept, so that the job can be resumed. */

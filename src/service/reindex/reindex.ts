@@ -1,7 +1,7 @@
 // Use cases of reindex jobs: start, find, pause, resume and cancel a job, and roll back to the previous vector space.
 // Invalid requests are rejected before anything is created. Runs on the main thread.
 import type { Collection, Space } from '../../api/collections.js';
-import { type StoredJob, logIdOf, spaceIn } from '../../storage/catalog-commands.js';
+import { type StoredJob, logIdOf } from '../../storage/catalog-commands.js';
 import { AppError, invalidField } from '../../api/errors.js';
 import type { CollectionName, Tenant } from '../../api/ids.js';
 import { shardsOf, spreadOf } from '../../api/placement.js';
@@ -9,23 +9,27 @@ import type { REINDEX_ROUTES, ReindexBody, ReindexJob, ReindexJobList, RolledBac
 import type { InputOf } from '../../api/route.js';
 import { asUuid } from '../../base/uuids.js';
 import { IDENTITY_TYPE, asksForEmbedder } from '../../embedding/spaces.js';
-import {
-  type CatalogContext,
-  changeCatalog,
-  forgetShadow,
-  nowIso,
-  switchCollection,
-} from '../collections/catalog-changes.js';
+import { type CatalogContext, nowIso, switchCollection } from '../collections/catalog-changes.js';
 import { spreadWithin } from '../collections/settings.js';
 import type { Shadow } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import type { LeaderCalls } from '../cluster/leader-calls.js';
 import type { Caller, UseCases } from '../use-case.js';
 import { type Copy, copyMissing, writesBefore } from './copy.js';
-import { type ReindexContext, beginFollowing, cancelled, changes, endFollowing, jobAnswer, saveJob } from './jobs.js';
+import {
+  type ReindexContext,
+  beginFollowing,
+  cancelled,
+  changes,
+  createJob,
+  endFollowing,
+  jobAnswer,
+  saveJob,
+} from './jobs.js';
 import { beginRun } from './run-job.js';
 
 type OfCollection = Pick<InputOf<typeof REINDEX_ROUTES.rollBack>, 'tenant' | 'name'>;
+type WantedJob = OfCollection & { readonly body: ReindexBody };
 
 /** What only the node does that runs the jobs. Inputs and answers are plain data. */
 export const jobWorks = (context: ReindexContext) => {
@@ -34,7 +38,7 @@ export const jobWorks = (context: ReindexContext) => {
     async ({ id }: { id: string }): Promise<ReindexJob> =>
       jobAnswer(await work(context, jobById(context, id)));
   return {
-    start: ({ tenant, name, body }: OfCollection & { body: ReindexBody }): Promise<ReindexJob> =>
+    start: ({ tenant, name, body }: WantedJob): Promise<ReindexJob> =>
       startReindex(context, tenant, name, body).then(jobAnswer),
     rollBack: ({ tenant, name }: OfCollection): Promise<RolledBack> =>
       goBack(context, tenant, name, new AbortController().signal),
@@ -44,17 +48,25 @@ export const jobWorks = (context: ReindexContext) => {
   };
 };
 
+/** The node that runs the jobs, if that is not this one. */
+const elsewhere = ({ leader }: ReindexContext): LeaderCalls | undefined =>
+  leader?.isHere === false ? leader : undefined;
+
+/** Starts a job on the node that runs the jobs. Throws as `startReindex`, and 503 `not_ready` where no node leads. */
+export async function startJob(context: ReindexContext, { tenant, name, body }: WantedJob): Promise<ReindexJob> {
+  const far = elsewhere(context);
+  return far
+    ? far.ask<ReindexJob>('start', { tenant, name, body })
+    : jobAnswer(await startReindex(context, tenant, name, body));
+}
+
 export const reindexUseCases = (context: ReindexContext): UseCases<typeof REINDEX_ROUTES> => {
   const own = jobWorks(context);
-  const elsewhere = (): LeaderCalls | undefined => (context.leader?.isHere === false ? context.leader : undefined);
-  const start = ({ tenant, name, body }: OfCollection & { body: ReindexBody }): Promise<ReindexJob> => {
-    const input = { tenant, name, body };
-    return elsewhere()?.ask<ReindexJob>('start', input) ?? own.start(input);
-  };
+  const start = (wanted: WantedJob): Promise<ReindexJob> => startJob(context, wanted);
   const change = (name: 'pause' | 'resume' | 'cancel', { job_id: id }: StoredJob): Promise<ReindexJob> =>
-    elsewhere()?.ask<ReindexJob>(name, { id }) ?? own[name]({ id });
+    elsewhere(context)?.ask<ReindexJob>(name, { id }) ?? own[name]({ id });
   const rollBackOf = ({ tenant, name }: OfCollection, { signal }: Caller): Promise<RolledBack> =>
-    elsewhere()?.ask<RolledBack>('rollBack', { tenant, name }) ?? goBack(context, tenant, name, signal);
+    elsewhere(context)?.ask<RolledBack>('rollBack', { tenant, name }) ?? goBack(context, tenant, name, signal);
   return {
     startReindexAsAdmin: start,
     rollBackAsAdmin: rollBackOf,
@@ -87,10 +99,10 @@ function listed(jobs: readonly StoredJob[]): ReindexJobList {
 }
 
 /**
- * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict` and `not_in_cluster`, 422 for fields that do not go
+ * Throws 404 `collection_not_found`, 400 `reindex_invalid`, 409 `reindex_conflict`, 422 for fields that do not go
  * together, and 503 `embedder_unavailable`.
  */
-export async function startReindex(
+async function startReindex(
   context: ReindexContext,
   tenant: Tenant,
   name: CollectionName,
@@ -98,8 +110,6 @@ export async function startReindex(
 ): Promise<StoredJob> {
   const { store, jobs } = context;
   const live = store.catalog.get(tenant, name);
-  // Documents that other nodes write meanwhile would be missing in the new shards.
-  if (context.leader && wish.partitions != null) throw new AppError('not_in_cluster');
   const space = targetOf(context, live, wish);
   return jobs.acquire(logIdOf(live), async () => {
     if (space !== live) await checkCopyable(context, live, space);
@@ -217,36 +227,6 @@ function plannedJob(
   };
 }
 
-/** Creates the job and its shadow collection. Replaces the shadow collections of failed jobs. */
-async function createJob(context: ReindexContext, live: Collection, space: Space, job: StoredJob): Promise<StoredJob> {
-  const { store, jobs } = context;
-  const { shadows } = store;
-  const { id: replaces, log_id: _, home = replaces, ...settings } = live;
-  const spread = job.partitions ?? live.spread;
-  const placement = spread === undefined ? {} : { home, spread };
-  const collection = { ...settings, ...spaceIn(space), ...placement };
-  const purpose = job.partitions === undefined ? ('reindex' as const) : ('spread' as const);
-  const failed = shadows
-    .beside(live.id)
-    .filter((shadow) => shadow.purpose === 'reindex' || shadow.purpose === 'spread');
-  const dropShadow = failed.map(({ id }) => id);
-  const forget = jobs.surplus(job.log_id);
-  const request = {
-    job,
-    dropShadow,
-    forget,
-    shadow: { purpose, replaces, created_at: job.created_at, collection },
-  };
-  const { created, forgetting } = await changeCatalog(store, 'createJob', request, (made, applied) => {
-    for (const ended of jobs.ofCollection(job.log_id)) jobs.put({ ...ended, staged_id: null });
-    jobs.forget(forget);
-    const forgotten = dropShadow.map((id) => forgetShadow(store, id, applied));
-    return { created: jobs.put(made.job), forgetting: forgotten };
-  });
-  await Promise.all(forgetting);
-  return created;
-}
-
 /** All jobs, newest first. */
 const allJobs = ({ jobs }: ReindexContext): StoredJob[] => jobs.all();
 
@@ -349,7 +329,7 @@ function rollBack(
       await endFollowing(context, previous.id);
       return await switchCollection(store, previous.id, { expect: live.id });
     } catch (error) {
-      await endFollowing(context, live.id);
+      await endFollowing(context, live.id, previous.id);
       throw error;
     } finally {
       if (shadows.find(previous.id)) shadows.setMode(previous.id, 'embed');

@@ -14,6 +14,7 @@ import {
   afterRestart,
   beginFollowing,
   cancelled,
+  createJob,
   dualWriteModeIn,
   endJobsOf,
   endRun,
@@ -84,7 +85,7 @@ class JobRun implements Run {
     try {
       this.context.jobs.put({ ...job, finished_at: null });
       await this.save({ status: 'running', started_at: job.started_at ?? this.now });
-      await this.build();
+      await this.build(job.started_at === null);
     } catch (error) {
       await endRun(this.context, this.id, this.why, error);
     } finally {
@@ -94,9 +95,9 @@ class JobRun implements Run {
     }
   }
 
-  private async build(): Promise<void> {
+  private async build(isFirst: boolean): Promise<void> {
+    if (this.job.partitions !== undefined) return this.spread(isFirst);
     const copy = this.copyOf();
-    if (this.job.partitions !== undefined) return this.spread(copy);
     copy.store.shadows.setMode(copy.shadow.id, 'embed');
     await writesBefore(copy);
     await copyMissing(copy, { from: this.job.cursors, copied: (shard, page) => this.copied(shard, page) });
@@ -108,9 +109,11 @@ class JobRun implements Run {
     await this.commit(copy);
   }
 
-  private async spread(copy: Copy): Promise<void> {
-    const { written, searchesUnderWay } = this.context;
-    const spread = new SpreadCopy({ ...copy, written, searchesUnderWay });
+  private async spread(isFirst: boolean): Promise<void> {
+    if (this.context.leader && !isFirst) await this.beginAnew();
+    const copy = this.copyOf();
+    const { written, searchesUnderWay, leader } = this.context;
+    const spread = new SpreadCopy({ ...copy, written, searchesUnderWay, leader });
     try {
       await this.save({ completed_chunks: 0 });
       await spread.copyAll((chunks) => this.counted(chunks));
@@ -126,6 +129,13 @@ class JobRun implements Run {
     }
     // What was written during the job may have filled the new shards as well.
     written.collections.add(copy.shadow.id);
+  }
+
+  /** Replaces the copy of another node, or of an earlier run. What that may still write goes nowhere. */
+  private async beginAnew(): Promise<void> {
+    const source = this.context.store.catalog.findByLog(this.job.log_id);
+    if (!source) throw new AppError('collection_not_found');
+    await retrying(() => createJob(this.context, source, source, this.job), this.abort.signal);
   }
 
   private copyOf(): Copy {

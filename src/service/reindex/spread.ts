@@ -17,6 +17,15 @@
 //    behind it, because its collection has a successor, and is made to that (asOfNow).
 // 6. Nothing of this outlives the process. After a crash both passes are made again, and the switch is one transaction.
 //
+// In a cluster the node that leads does this, and other nodes write as well:
+//
+// 7. What they have written is noted when it has been applied here (remote-changes.ts), so 2 and 4 hold.
+// 8. Before the switch, a command in the log of each shard of the source has all later writes refused on all nodes
+//    (beginFollowing). When it has been applied here, all earlier ones have, and are noted. Nodes make what was refused
+//    again once the collection is switched (asOfNow).
+// 9. A node that goes on with the job of another one begins with a new shadow collection. So what the other one may still
+//    write, which could be out of date, goes nowhere, and its writes and commands cannot end in a switch.
+//
 // Writes wait when they come faster than they can be brought over, so no more than some thousand ids are noted.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DocId } from '../../api/ids.js';
@@ -27,7 +36,7 @@ import { refOf } from '../../storage/catalog-commands.js';
 import type { DocumentBatch } from '../../text/prepared-document.js';
 import { countCollection } from '../collections/usage.js';
 import type { Copy } from './copy.js';
-import { type ReindexContext, retrying } from './jobs.js';
+import { type ReindexContext, beginFollowing, retrying } from './jobs.js';
 
 type Page = ShardAnswer<'exportDocuments'>;
 
@@ -35,10 +44,12 @@ type Page = ShardAnswer<'exportDocuments'>;
 const NOTED_MAX = 1024;
 /** Documents in a request that names them. */
 const NAMED_MAX = 256;
+/** Writes of other nodes do not wait: so often at most it is tried to have few of them left before the switch. */
+const KEEP_UP_TRIES = 20;
 /** How often noted documents are brought over while the job waits for something else. */
 const FOLLOW_MS = 50;
 
-interface Spread extends Copy, Pick<ReindexContext, 'written' | 'searchesUnderWay'> {}
+interface Spread extends Copy, Pick<ReindexContext, 'written' | 'searchesUnderWay' | 'leader'> {}
 
 export class SpreadCopy {
   /** The end of what is being brought over. */
@@ -84,7 +95,10 @@ export class SpreadCopy {
 
   /** Runs `work` while nothing can be written and the shadow collection has what the source has. */
   async whileEqual(work: () => Promise<void>): Promise<void> {
-    await this.keepUp();
+    const { written, source, shadow } = this.copy;
+    for (let tries = 0; tries === 0 || (written.count(source.id) > NAMED_MAX && tries < KEEP_UP_TRIES); tries++)
+      await this.keepUp();
+    await beginFollowing(this.copy, source, shadow.id);
     await retrying(() => this.gated(work), this.copy.signal);
   }
 

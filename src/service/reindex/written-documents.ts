@@ -1,6 +1,6 @@
 // Which documents clients have written: in collections that a job follows, the ids of documents that it has to look at
-// again, and the collections themselves, which may have outgrown their shards. Main thread only, through which all
-// writes go.
+// again, and the collections themselves, which may have outgrown their shards. In a cluster also the documents that other
+// nodes have written. Main thread only, through which all writes go.
 import type { CollectionId, DocId } from '../../api/ids.js';
 
 export class WrittenDocuments {
@@ -13,6 +13,11 @@ export class WrittenDocuments {
     this.collections.add(collection);
     const noted = this.followed.get(collection);
     if (noted) for (const docid of docids) noted.add(docid);
+  }
+
+  /** Whether the documents of any collection are noted. */
+  get isFollowing(): boolean {
+    return this.followed.size > 0;
   }
 
   /** Notes the documents of a collection from now on, until `leave`. */
