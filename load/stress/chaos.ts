@@ -1,8 +1,9 @@
 // A cluster on one machine under random faults: processes are killed, stopped for a while and started again, one after
 // the other and together, the network between them is cut, and the log goes back in time, while clients write and read by
-// every node; disks are full, slow, or fail to sync, clocks jump, and nodes come back without their data. A model of what was acknowledged is compared all the time, and at the end on all nodes. Documents that
-// several clients write at once are read with `X-Consistency: strong`, and what the clients saw has to be linearizable.
-// The nodes hold all in memory, or share it, so that searches go from one to the other.
+// every node; disks are full, slow, or fail to sync, clocks jump, nodes come back without their data, and the collection is
+// spread over more and fewer shards. A model of what was acknowledged is compared all the time, and at the end on all
+// nodes. Documents that several clients write at once are read with `X-Consistency: strong`, and what the clients saw has
+// to be linearizable. The nodes hold all in memory, or share it, so that searches go from one to the other.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,6 +20,10 @@ const WRITERS = 6;
 const DOCIDS = 60;
 const DOCUMENTS = '/v1/collections/load/docs/documents';
 const SEARCH = '/v1/collections/load/docs/search';
+const REINDEX = '/v1/collections/load/docs/reindex';
+const SHARDS = 2;
+/** How often it is tried to spread the collection over another number of shards. */
+const SPREAD_MS = 3000;
 /** On how many nodes a collection is in memory; 0: on all. */
 const SEARCH_COPIES = [0, 1, 2];
 /** Whether these are collections or their shards. */
@@ -50,6 +55,8 @@ export interface ChaosReport {
   readonly searches: number;
   /** Documents that several clients wrote at once, and whose history was checked. */
   readonly histories: number;
+  /** Jobs that were started, each of which spreads the collection over another number of shards. */
+  readonly spreads: number;
   /** What must not happen. */
   readonly violations: string[];
 }
@@ -99,8 +106,8 @@ export async function runChaos(folder: string, { seed, minutes, former, trace }:
     SHEAF_CLUSTER__SEARCH_COPIES: copies,
     SHEAF_CLUSTER__PLACEMENT: placement,
     SHEAF_CLUSTER__LEAVE_S: '5',
-    SHEAF_STORAGE__PARTITIONS: '2',
-    SHEAF_COLLECTIONS__PARTITIONS: '2',
+    SHEAF_STORAGE__PARTITIONS: String(SHARDS),
+    SHEAF_COLLECTIONS__PARTITIONS: String(SHARDS),
   };
   // Other nodes ask a node over a link that is cut with it.
   const asked = async (name: string): Promise<Readonly<Record<string, string>>> => {
@@ -148,12 +155,12 @@ export async function runChaos(folder: string, { seed, minutes, former, trace }:
   }
   await Promise.all(nats.servers.map((server) => server.kill()));
   network.close();
-  const { acknowledged, unknown, reads, searches, histories } = cluster;
+  const { acknowledged, unknown, reads, searches, histories, spreads } = cluster;
   const faults = {
     ...Object.fromEntries(cluster.faults),
     [`memory shared (${copies} copies of ${placement})`]: Number(copies !== '0'),
   };
-  return { faults, acknowledged, unknown, reads, searches, histories, violations };
+  return { faults, acknowledged, unknown, reads, searches, histories, spreads, violations };
 }
 
 interface Builds {
@@ -171,6 +178,7 @@ class Chaos {
   reads = 0;
   searches = 0;
   histories = 0;
+  spreads = 0;
   private rewinds = 0;
   private isRewinding = false;
   private readonly violations: string[] = [];
@@ -193,6 +201,8 @@ class Chaos {
   async run(ms: number): Promise<string[]> {
     const work = Array.from({ length: WRITERS }, (_, writer) => this.write(createPrng(1000 + writer)));
     work.push(this.contend(createPrng(2000)));
+    // Nodes of an earlier release may not know how.
+    if (!this.builds.isUpgrade) work.push(this.spread(createPrng(3000)));
     const endMs = performance.now() + ms;
     while (performance.now() < endMs && this.violations.length === 0) {
       await sleep(this.prng.int(FAULT_MS_MAX));
@@ -328,6 +338,17 @@ class Chaos {
     await backInTime(this.nats, () => sleep(ms));
     await this.takesWrites();
     this.isRewinding = false;
+  }
+
+  /** Spreads the collection again and again, beside all that clients do. */
+  private async spread(prng: Prng): Promise<void> {
+    for (let shards = SHARDS; !this.isOver && this.violations.length === 0; await sleep(prng.int(SPREAD_MS))) {
+      const wanted = (shards % SHARDS) + 1;
+      const { status } = await this.ask(prng, 'POST', REINDEX, { partitions: wanted });
+      // It may have as many already, by a job whose start was not answered.
+      if (status === 200 || status === 400) shards = wanted;
+      if (status === 200) this.spreads++;
+    }
   }
 
   /** Lets several clients write and read a document at once, one document after the other, and checks what they saw. */

@@ -177,6 +177,8 @@ const RECENT_TOLD = 16;
 const KEEP_KNOWN_MS = 60_000;
 /** A target without messages writes its position when it is this many messages behind. */
 const BEHIND_MAX = 1000;
+/** Commands of the catalog by which a collection comes to have a name that another one had. */
+const TAKES_OVER: ReadonlySet<ShardOp> = new Set<ShardOp>(['switchCollection', 'replaceDataset']);
 /** The target of messages by which a node leads. */
 export const LEAD = 'lead';
 /** The node that leads by such a message. */
@@ -551,7 +553,12 @@ export class ReplicatedLog implements CommandLog {
   private async run(lane: Lane): Promise<void> {
     lane.isRunning = true;
     while (lane.waiting.length > 0 && !this.isClosed && this.fenced !== 'diverged') {
-      const messages = batchOf(lane.waiting);
+      const next = batchOf(lane.waiting);
+      const messages = lane.target === 'catalog' ? this.applicable(next) : next;
+      if (messages.length === 0) {
+        await sleep(REST_MS);
+        continue;
+      }
       let applied: LogResults;
       try {
         applied = await this.options.apply({
@@ -579,6 +586,18 @@ export class ReplicatedLog implements CommandLog {
       } else lane.stalled = undefined;
     }
     lane.isRunning = false;
+  }
+
+  /**
+   * Those of the next messages of the catalog that can be applied now. A collection takes over a name when all that was
+   * written to the shards before has been applied, so that it lacks nothing that the one before it had.
+   */
+  private applicable(messages: StreamMessage[]): StreamMessage[] {
+    const at = messages.findIndex(({ payload }) => unpackMessage(payload).some(({ op }) => TAKES_OVER.has(op)));
+    if (at !== 0) return at < 0 ? messages : messages.slice(0, at);
+    const [first] = messages as [StreamMessage];
+    const isBehind = (lane: Lane): boolean => lane.target !== 'catalog' && this.appliedIn(lane) < first.sequence;
+    return this.lanes.some(isBehind) ? [] : [first];
   }
 
   private settle(lane: Lane, { sequence, payload, id }: StreamMessage, results: Results): void {

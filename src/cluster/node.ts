@@ -13,7 +13,7 @@ import { Journal, type LogPosition, beginStream, readPosition } from '../storage
 import { Environment } from '../storage/lmdb.js';
 import { SHARD_TABLES } from '../storage/shard-reader.js';
 import { ALL } from '../storage/table.js';
-import { putInPlace, takeCopy } from './data-copy.js';
+import { NoCopy, putInPlace, takeCopy } from './data-copy.js';
 import type { KnownNode, ReplicatedLogOptions } from './command-log.js';
 import { wayToJoin } from './joining.js';
 import type { LogStream } from './log-stream.js';
@@ -135,8 +135,11 @@ function knownNodes(path: string): KnownNode[] {
   }
 }
 
-/** How long a node looks for another one that gives a copy. */
+/** How long a node looks for another one that gives a copy, if it needs one, and if it can do without. */
 const COPY_WAIT_MS = 20_000;
+const OFFER_WAIT_MS = 3000;
+/** A copy is there sooner than so many messages are applied. */
+const APPLIED_SOON = 2000;
 
 /** Makes the data such that the messages of the stream can be applied to it. */
 async function meet(
@@ -147,8 +150,14 @@ async function meet(
   log: Log,
 ): Promise<void> {
   const targets = targetsOf(path, shards).map((target) => ({ ...target, position: positionOf(target) }));
-  const way = copies ? 'copy' : wayToJoin(node, targets, stream, (await stream.state()).first);
-  if (way === 'copy') return takeCopy({ stream, node, path, shards, waitMs: COPY_WAIT_MS, log });
+  const { first, last } = await stream.state();
+  const way = copies ? 'copy' : wayToJoin(node, targets, stream, first);
+  const take = (waitMs: number): Promise<void> => takeCopy({ stream, node, path, shards, waitMs, log });
+  if (way === 'copy') return take(COPY_WAIT_MS);
+  if (way === 'continue' && last - first >= APPLIED_SOON && targets.every(({ position }) => !position))
+    return take(OFFER_WAIT_MS).catch((error: unknown) => {
+      if (!(error instanceof NoCopy)) throw error;
+    });
   if (way === 'begin')
     for (const target of targets)
       if (target.position?.stream !== stream.id) inEnvironment(target, (env) => beginStream(env, stream.id));

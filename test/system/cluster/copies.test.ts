@@ -54,6 +54,23 @@ const end = async (node: Node, signal: NodeJS.Signals): Promise<void> => {
   await node.ended;
 };
 
+test('a new node copies the data of another one where the log has everything and is long, and reads it where none is there', {
+  skip,
+  timeout: 180_000,
+}, async () => {
+  const nats = await startNats();
+  const first = await startNode(nats);
+  await Promise.all(Array.from({ length: 4 }, (_, writer) => write(first, 1000 * writer, 700)));
+  const info = { SHEAF_LOG__LEVEL: 'info' };
+  const second = await startNode(nats, info);
+  assert.match(second.output(), /the data has been copied/);
+  await areEqual([first, second], 2800);
+  await Promise.all([first, second].map((node) => end(node, 'SIGTERM')));
+  const third = await startNode(nats, info);
+  assert.doesNotMatch(third.output(), /the data has been copied/);
+  await until(async () => (await countOf(third)) === 2800, 'it lacks documents');
+});
+
 test('the data of a single machine becomes that of a cluster, and new nodes copy it', {
   skip,
   timeout: 180_000,

@@ -100,6 +100,8 @@ class FakeStream {
 class FakeNode {
   readonly applied = new Map<string, string[]>();
   readonly changes: string[] = [];
+  /** The messages in the order in which this node has applied them. */
+  readonly order: { readonly sequence: number; readonly target: string; readonly takesOver: boolean }[] = [];
   readonly log: ReplicatedLog;
   readonly progress = LogProgress.of('stream-1', 2);
   hash = (target: string): string => (this.applied.get(target) ?? []).join('|');
@@ -131,8 +133,10 @@ class FakeNode {
     this.applied.set(target, own);
     const heads: LogHead[] = [];
     const results = batch.messages.map(({ sequence, payload }): Result<never>[] => {
-      const names = unpackMessage(payload).map(nameOf);
+      const commands = unpackMessage(payload);
+      const names = commands.map(nameOf);
       own.push(...names);
+      this.order.push({ sequence, target, takesOver: commands.some(({ op }) => op === 'switchCollection') });
       heads.push({ sequence, hash: this.hash(target) });
       return names.map((name) => ({ value: name as never }));
     });
@@ -141,7 +145,7 @@ class FakeNode {
 }
 
 const nameOf = (command: ShardCommand): string => (command as unknown as { name: string }).name;
-const command = (name: string): ShardCommand => ({ op: 'counts', name }) as unknown as ShardCommand;
+const command = (name: string, op = 'counts'): ShardCommand => ({ op, name }) as unknown as ShardCommand;
 
 for (const seed of [1, 2, 3, 4, 5, 6])
   test(`every append is applied once and in one order on all nodes, seed ${seed}`, async () => {
@@ -154,7 +158,9 @@ for (const seed of [1, 2, 3, 4, 5, 6])
       const node = nodes[i % 3] as FakeNode;
       const target = ([0, 1, 'catalog'] as const)[prng.int(3)] as 0 | 1 | 'catalog';
       const names = Array.from({ length: 1 + prng.int(3) }, (__, n) => `${i}.${n}`);
-      await node.log.append(target, names.map(command), (results) =>
+      const op = target === 'catalog' && prng.int(2) === 0 ? 'switchCollection' : 'counts';
+      const commands = names.map((name) => command(name, op));
+      await node.log.append(target, commands, (results) =>
         answers.set(String(i), results.map((result) => ('value' in result ? result.value : 'refused')).join()),
       );
       assert.equal(answers.get(String(i)), names.join(), 'the results are those of the own commands');
@@ -182,6 +188,13 @@ for (const seed of [1, 2, 3, 4, 5, 6])
         (name) => Number(name.split('.')[0]) % 3 !== nodes.indexOf(node),
       );
       assert.deepEqual(node.changes, foreign, 'changes of the catalog by others, in order');
+      const switches = node.order.flatMap(({ takesOver }, at) => (takesOver ? [at] : []));
+      assert.ok(switches.length > 5);
+      for (const at of switches) {
+        const { sequence } = node.order[at] as { sequence: number };
+        const late = node.order.slice(at).filter((other) => other.sequence < sequence && other.target !== 'catalog');
+        assert.deepEqual(late, [], 'what was written before a switch is applied before it');
+      }
       node.log.close();
     }
   });
