@@ -1,6 +1,6 @@
-// Shares the memory between the nodes of a cluster: each collection, or each shard of one, is held by some of them, which all
-// nodes work out alike from the ids of the nodes that they hear of. Nothing has to be agreed on, because every node has everything on disk: one
-// that is asked for what it does not hold loads it. Runs on the main thread.
+// Shares the memory between the nodes of a cluster: each collection, or each shard of one, is held by some of them, which
+// all nodes work out alike from the ids of the nodes that they hear of. Nothing has to be agreed on, because every node has
+// everything on disk: one that is asked for what it does not hold loads it. Runs on the main thread.
 import { isDeepStrictEqual } from 'node:util';
 import type { CollectionId } from '../../api/ids.js';
 import { type MemoryPlacement, type PlacedMemory, type Unit, unitOf } from '../../api/memory-placement.js';
@@ -38,6 +38,8 @@ export class MemoryPlacer {
   private readonly startedAtMs = performance.now();
   private readonly timer: NodeJS.Timeout;
   private isPlacing = false;
+  /** Members that are still to be kept for the next start: new ones, or ones of which the log tells that they cannot be. */
+  private unkept: 'new' | 'told' | undefined;
   /** Nodes that share the memory by other settings. */
   private differing = '';
   private readonly takers: ((held: HeldMemory) => void)[] = [];
@@ -142,11 +144,26 @@ export class MemoryPlacer {
   /** Takes the nodes that share the memory now. Returns whether they are known. */
   private take(members: readonly string[] | undefined): boolean {
     if (!members) return false;
-    if (isDeepStrictEqual(members, this.placement.members)) return true;
-    this.placement = { ...this.placement, members };
-    this.options.keepMembers(members);
-    this.options.log.info({ nodes: members.length }, 'the nodes that share the memory have changed');
+    if (!isDeepStrictEqual(members, this.placement.members)) {
+      this.placement = { ...this.placement, members };
+      this.unkept = 'new';
+      this.options.log.info({ nodes: members.length }, 'the nodes that share the memory have changed');
+    }
+    if (this.unkept) this.keep(members);
     return true;
+  }
+
+  /** Keeps the members for the next start, or tries it again later. */
+  private keep(members: readonly string[]): void {
+    try {
+      this.options.keepMembers(members);
+      this.unkept = undefined;
+    } catch (error) {
+      const reason = (error as Error).message;
+      if (this.unkept === 'new')
+        this.options.log.warn({ reason }, 'the nodes that share the memory cannot be kept for the next start');
+      this.unkept = 'told';
+    }
   }
 
   /** In the order of their ids; undefined while that is not known. */
