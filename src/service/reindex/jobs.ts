@@ -113,6 +113,8 @@ export class ReindexJobs {
   readonly runs = new Map<string, Run>();
   /** Number of jobs that ended since the start, by status. */
   readonly ended = new Map<ReindexJob['status'], number>();
+  /** When this node first saw each replaced collection, by a clock that does not jump. */
+  readonly replacedMs = new Map<CollectionId, number>();
   private isLoaded = false;
   hasResumed = false;
   private readonly timers: NodeJS.Timeout[] = [];

@@ -1,9 +1,11 @@
 // Runs one reindex job until it has succeeded, has failed or is stopped: copy, build the graph, quality gate, switch.
 // Progress is stored with each page; repeating a page after a crash changes nothing. Runs on the main thread, which
 // only sends requests to workers.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../api/errors.js';
+import type { CollectionId } from '../../api/ids.js';
 import type { StoredJob } from '../../storage/catalog-commands.js';
-import { type CatalogContext, giveUpShadow, nowIso, switchCollection } from '../collections/catalog-changes.js';
+import { giveUpShadow, nowIso, switchCollection } from '../collections/catalog-changes.js';
 import type { Shadow } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import { type Copy, type Page, copyMissing, untilIndexedAll, writesBefore } from './copy.js';
@@ -25,6 +27,7 @@ import {
 } from './jobs.js';
 import { SpreadCopy } from './spread.js';
 
+const SHOWN_LOOK_MS = 200;
 /** The window over which the rate is measured. */
 const WINDOW_MS = 60_000;
 
@@ -105,6 +108,7 @@ class JobRun implements Run {
     await copyMissing(copy);
     await this.index(copy);
     await this.gate(copy);
+    await this.untilShown(copy);
     this.check();
     await this.commit(copy);
   }
@@ -118,8 +122,10 @@ class JobRun implements Run {
       await this.save({ completed_chunks: 0 });
       await spread.copyAll((chunks) => this.counted(chunks));
       await spread.following(async () => {
-        await this.index({ ...copy, check: spread.check });
+        const checked = { ...copy, check: spread.check };
+        await this.index(checked);
         await this.gate(copy);
+        await this.untilShown(checked);
       });
       spread.check();
       await this.save({ status: 'committing' });
@@ -187,6 +193,17 @@ class JobRun implements Run {
     });
   }
 
+  /**
+   * Waits until all nodes show the collection. The switch drops the one that was replaced before it, which a node may show
+   * for as long as it has not seen that switch.
+   */
+  private async untilShown({ store: { shadows }, source, signal, check }: Copy): Promise<void> {
+    while (shadows.beside(source.id, 'previous').some(({ id }) => isShown(this.context, id))) {
+      check();
+      await sleep(SHOWN_LOOK_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
   private async gate({ source, shadow, signal }: Copy): Promise<void> {
     const { gate } = this.job;
     if (!gate) return;
@@ -245,11 +262,31 @@ class JobRun implements Run {
 /** Longer than any search takes, including one that waits for an index. */
 const GRACE_MS = 30_000;
 
+/** Takes note of the replaced collections that there are. */
+function noteReplaced({ store: { shadows }, jobs: { replacedMs } }: ReindexContext): void {
+  for (const id of replacedMs.keys()) if (!shadows.find(id)) replacedMs.delete(id);
+  for (const { id, purpose } of shadows.all())
+    if (purpose === 'previous' && !replacedMs.has(id)) replacedMs.set(id, performance.now());
+}
+
+/**
+ * Whether a node of a cluster may still show a collection that has been replaced: each applies the switch, and the drop in
+ * the shards, in its own time. The clock of this node may have jumped, so that the time of the switch says nothing.
+ */
+function isShown({ leader, jobs: { replacedMs } }: ReindexContext, id: CollectionId): boolean {
+  const nowMs = performance.now();
+  return leader !== undefined && nowMs - (replacedMs.get(id) ?? nowMs) < GRACE_MS;
+}
+
 /** Drops replaced collections whose time is over and which no search can still use. */
-async function sweepKept(store: CatalogContext): Promise<void> {
+async function sweepKept(context: ReindexContext): Promise<void> {
+  const { store } = context;
   const { shadows, nowMs, log } = store;
   const isOver = ({ id, purpose, kept_until_ms: untilMs = 0, created_at: at }: Shadow): boolean =>
-    purpose === 'previous' && Math.max(untilMs, Date.parse(at) + GRACE_MS) <= nowMs() && !shadows.isRequired(id);
+    purpose === 'previous' &&
+    Math.max(untilMs, Date.parse(at) + GRACE_MS) <= nowMs() &&
+    !isShown(context, id) &&
+    !shadows.isRequired(id);
   for (const { id } of [...shadows.all()].filter(isOver)) {
     await giveUpShadow(store, id).catch((error: unknown) =>
       log.warn({ reason: String(error) }, 'a previous vector space could not be dropped yet'),
@@ -277,8 +314,9 @@ export async function resumeJobs(context: ReindexContext): Promise<void> {
   jobs.hasResumed = true;
   const { leader } = context;
   jobs.every(SWEEP_MS, () => {
+    noteReplaced(context);
     if (leader?.isHere === false) return;
-    sweepKept(store).catch((error: unknown) =>
+    sweepKept(context).catch((error: unknown) =>
       log.error({ error: String(error) }, 'previous vector spaces could not be checked for removal'),
     );
   });
