@@ -549,16 +549,15 @@ export class ReplicatedLog implements CommandLog {
     }
   }
 
+  private readonly mayApply = (): boolean => !this.isClosed && this.fenced !== 'diverged';
+
   /** Applies what waits for a target, in order, until nothing is left. */
   private async run(lane: Lane): Promise<void> {
     lane.isRunning = true;
-    while (lane.waiting.length > 0 && !this.isClosed && this.fenced !== 'diverged') {
+    while (lane.waiting.length > 0 && this.mayApply()) {
       const next = batchOf(lane.waiting);
-      const messages = lane.target === 'catalog' ? this.applicable(next) : next;
-      if (messages.length === 0) {
-        await sleep(REST_MS);
-        continue;
-      }
+      const messages = lane.target === 'catalog' ? await this.applicable(next) : next;
+      if (!this.mayApply()) break;
       let applied: LogResults;
       try {
         applied = await this.options.apply({
@@ -589,15 +588,16 @@ export class ReplicatedLog implements CommandLog {
   }
 
   /**
-   * Those of the next messages of the catalog that can be applied now. A collection takes over a name when all that was
-   * written to the shards before has been applied, so that it lacks nothing that the one before it had.
+   * Those of the next messages of the catalog that can be applied together. A collection takes over a name when all that
+   * was written to the shards before has been applied, so that it lacks nothing that the one before it had.
    */
-  private applicable(messages: StreamMessage[]): StreamMessage[] {
+  private async applicable(messages: StreamMessage[]): Promise<StreamMessage[]> {
     const at = messages.findIndex(({ payload }) => unpackMessage(payload).some(({ op }) => TAKES_OVER.has(op)));
     if (at !== 0) return at < 0 ? messages : messages.slice(0, at);
     const [first] = messages as [StreamMessage];
     const isBehind = (lane: Lane): boolean => lane.target !== 'catalog' && this.appliedIn(lane) < first.sequence;
-    return this.lanes.some(isBehind) ? [] : [first];
+    while (this.lanes.some(isBehind) && this.mayApply()) await sleep(REST_MS);
+    return [first];
   }
 
   private settle(lane: Lane, { sequence, payload, id }: StreamMessage, results: Results): void {

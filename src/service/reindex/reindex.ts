@@ -54,10 +54,8 @@ const elsewhere = ({ leader }: ReindexContext): LeaderCalls | undefined =>
 
 /** Starts a job on the node that runs the jobs. Throws as `startReindex`, and 503 `not_ready` where no node leads. */
 export async function startJob(context: ReindexContext, { tenant, name, body }: WantedJob): Promise<ReindexJob> {
-  const far = elsewhere(context);
-  return far
-    ? far.ask<ReindexJob>('start', { tenant, name, body })
-    : jobAnswer(await startReindex(context, tenant, name, body));
+  const wanted = { tenant, name, body };
+  return elsewhere(context)?.ask<ReindexJob>('start', wanted) ?? jobWorks(context).start(wanted);
 }
 
 export const reindexUseCases = (context: ReindexContext): UseCases<typeof REINDEX_ROUTES> => {
