@@ -563,9 +563,20 @@ async function foundIn({ url }: LoadServer, docid: string): Promise<string> {
   return `${status} ${JSON.stringify(json.matches)}`;
 }
 
-/** All documents of a node as lines of id, version and time. */
+/** All documents of a node as lines of id, version and time; where it does not list them, what no other node has. */
 async function documentsOf({ url }: LoadServer): Promise<string> {
-  const { json } = await answerOf(`${url}${DOCUMENTS}?limit=500`);
-  const { documents = [] } = json as { documents?: { docid: string; version: number; ingested_at: string }[] };
-  return documents.map(({ docid, version, ingested_at: at }) => `${docid} ${version} ${at}`).join('\n');
+  const lines: string[] = [];
+  for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+    const { status, json } = await answerOf(`${url}${DOCUMENTS}?limit=500&cursor=${encodeURIComponent(cursor)}`);
+    if (status !== 200) return `${url} answers ${status}`;
+    const page = json as unknown as DocumentPage;
+    for (const { docid, version, ingested_at: at } of page.documents) lines.push(`${docid} ${version} ${at}`);
+    cursor = page.next_cursor;
+  }
+  return lines.join('\n');
+}
+
+interface DocumentPage {
+  readonly documents: readonly { readonly docid: string; readonly version: number; readonly ingested_at: string }[];
+  readonly next_cursor?: string;
 }

@@ -373,11 +373,11 @@ export class ReplicatedLog implements CommandLog {
     this.timers.push(setInterval(work, ms).unref());
   }
 
-  /** Stops reading and rejects what waits. The stream stays open for the caller to close. */
+  /** Stops reading, and rejects what waits and what is still to come. The stream stays open for the caller to close. */
   close(): void {
     this.isClosed = true;
     for (const timer of this.timers) clearInterval(timer);
-    this.rejectAll(new AppError('shutting_down', undefined, { retryAfterS: 1 }));
+    this.rejectAll(shuttingDown());
   }
 
   async append(
@@ -385,6 +385,7 @@ export class ReplicatedLog implements CommandLog {
     commands: readonly ShardCommand[],
     settled: (results: Results) => void,
   ): Promise<void> {
+    if (this.isClosed) throw shuttingDown();
     if (this.fenced) throw fencedError(this.fenced);
     const { stream } = this.options;
     const payload = packMessage(commands);
@@ -914,6 +915,8 @@ const FENCED: Readonly<Record<FenceReason, string>> = {
 
 const fencedError = (reason: FenceReason): AppError =>
   new AppError('cluster_fenced', undefined, { details: { reason }, retryAfterS: 5 });
+
+const shuttingDown = (): AppError => new AppError('shutting_down', undefined, { retryAfterS: 1 });
 
 function batchOf(waiting: readonly StreamMessage[]): StreamMessage[] {
   let bytes = 0;

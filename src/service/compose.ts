@@ -151,8 +151,10 @@ export async function closeService({ parts, services }: Service): Promise<void> 
   parts.sharing?.routed.close();
   recovery?.close();
   parts.nodes?.close();
-  await jobs.close();
+  const jobsEnded = jobs.close();
+  // What jobs wait for, the log may not take now. Another node goes on with them.
   commandLog?.close();
+  await jobsEnded;
   recallSampler.close();
   embedders.close();
   await archives.close();

@@ -241,3 +241,25 @@ for (const placement of ['collections', 'shards'])
     await areComplete(nodes, 300, writers.known);
     assert.deepEqual(await troubles(nodes), []);
   });
+
+test('a node whose job waits for the log stops when it is told to, and goes on with the job', { skip }, async (t) => {
+  const far = await startFar(t, { fail: async () => void (await sleep(CALL_MS)) });
+  const nats = await startNats();
+  const env = { ...far.env, SHEAF_EMBEDDER__DEFAULT: 'builtin', SHEAF_LIMITS__DRAIN_TIMEOUT_SECONDS: '1' };
+  const node = await startNode(nats, env);
+  await until(async () => (await leaderOf(node)) !== null, 'the node does not lead');
+  await fill([node], 200);
+  const started = await ask(node, 'POST', `${BASE}/reindex`, TO_FAR);
+  assert.equal(started.status, 200, JSON.stringify(started.json));
+  await Promise.all(nats.servers.map((server) => server.kill()));
+  const refused = (): number => node.output().split('the command log has not taken a write').length - 1;
+  await until(() => refused() > 0, 'the job does not come to write a page');
+  node.child.kill('SIGTERM');
+  assert.equal(await node.ended, 0, node.output());
+  // It did not make all the attempts that it makes otherwise.
+  assert.ok(refused() <= 2, node.output());
+  await Promise.all(nats.servers.map((server) => server.start()));
+  const again = await restartNode(nats, node);
+  await ended(again, started.json.job_id, 'succeeded');
+  await areComplete([again], 200, new Map());
+});

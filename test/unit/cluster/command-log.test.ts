@@ -232,6 +232,18 @@ for (const [reason, harm] of [
     node.log.close();
   });
 
+test('a log that is closed rejects what waits and what is still to come', async () => {
+  const { stream, node } = await started(21);
+  stream.isDown = true;
+  const waiting = node.log.append(0, [command('waiting')], () => undefined);
+  node.log.close();
+  await assert.rejects(waiting, { code: 'shutting_down' });
+  await assert.rejects(
+    node.log.append(0, [command('late')], () => undefined),
+    { code: 'shutting_down' },
+  );
+});
+
 test('a node that looks whether the stream has what it has received goes on while writes come', async () => {
   const { stream, node } = await started(13);
   const looks: Promise<boolean | undefined>[] = [];
