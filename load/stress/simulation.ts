@@ -755,7 +755,8 @@ class World {
     const lost = this.acknowledged.filter((write) => !isThere(write));
     if (lost.length > 0) violations.push(`lost: ${lost.map(({ name }) => name).join(', ')}`);
     if (this.acknowledged.length === 0) violations.push('nothing was written');
-    if (!this.hasLost && this.servers.rebuilds > 0) violations.push('the stream was rebuilt although it had lost nothing');
+    if (!this.hasLost && this.servers.rebuilds > 0)
+      violations.push('the stream was rebuilt although it had lost nothing');
   }
 
   end(): void {
