@@ -39,14 +39,19 @@ for (let i = 0; i < NODES; i++) {
   nodes.push({ child, url: `http://127.0.0.1:${port}` });
 }
 
-async function stop() {
+let stopping;
+// A terminal and npm may both pass a signal on, so there may be several.
+const stop = () => (stopping ??= stopAll());
+process.on('SIGINT', stop).on('SIGTERM', stop);
+process.once('exit', () => nodes.forEach(({ child }) => child.kill('SIGKILL')));
+
+async function stopAll() {
   const ended = nodes.map(({ child }) => new Promise((resolve) => child.once('exit', resolve).kill('SIGTERM')));
   await Promise.race([Promise.all(ended), sleep(5000)]);
   await Promise.all(nats.servers.map((server) => server.kill('SIGTERM')));
   if (given === undefined) rmSync(folder, { recursive: true, force: true });
   process.exit();
 }
-process.once('SIGINT', () => void stop()).once('SIGTERM', () => void stop());
 
 for (const { url, child } of nodes) {
   for (;;) {

@@ -87,9 +87,10 @@ function namesOf(cluster: string, generation: number): Names {
 
 /**
  * Connects, checks all servers, and creates the stream if there is none. Throws ClusterSetupError for servers and streams
- * that cannot be used, and ClusterUnavailable for servers that do not answer within five seconds.
+ * that cannot be used, and ClusterUnavailable for servers that do not answer within five seconds, or that have no stream
+ * within some `settleMs`: after a start they elect a leader first.
  */
-export async function openNats(options: NatsOptions, origin: string, log: Log): Promise<NatsStream> {
+export async function openNats(options: NatsOptions, origin: string, log: Log, settleMs: number): Promise<NatsStream> {
   for (const monitor of options.monitors) await checkServer(monitor);
   const connection = await connect(connectionOf(options)).catch((error: unknown) => {
     throw new ClusterUnavailable(
@@ -98,8 +99,9 @@ export async function openNats(options: NatsOptions, origin: string, log: Log): 
   });
   try {
     const manager = await jetstreamManager(connection, { checkAPI: false });
-    const generation = await retriedGeneration(manager, options.cluster);
-    const stream = await settledStream(manager, options, origin, generation);
+    const attempts = new Attempts(settleMs, log);
+    const generation = await retriedGeneration(manager, options.cluster, attempts);
+    const stream = await settledStream(manager, options, origin, generation, attempts);
     return new NatsStream(connection, manager, stream, log);
   } catch (error) {
     await connection.close();
@@ -217,11 +219,12 @@ async function settledStream(
   options: NatsOptions,
   origin: string,
   generation: number,
+  attempts: Attempts,
 ): Promise<SettledStream> {
   const { replicas, shards } = options;
   const wanted = wantedStream(options, generation, { sheaf_origin: origin, sheaf_id: newId() });
   const { name } = wanted;
-  const info = await foundOrCreated(manager, wanted);
+  const info = await foundOrCreated(manager, wanted, attempts);
   const { config } = info;
   const metadata = config.metadata ?? {};
   const problems = [
@@ -249,39 +252,60 @@ async function settledStream(
   return { options, names, rebuild: rebuildIn(info), id, origin: began, bytesMax: config.max_bytes };
 }
 
-const SETTLE_TRIES = 20;
-const SETTLE_MS = 500;
+const AGAIN_MS = 500;
+
+/** Attempts within some time, the first failure of which is logged. */
+class Attempts {
+  private readonly untilMs: number;
+  private isLogged = false;
+
+  constructor(
+    withinMs: number,
+    private readonly log: Log,
+  ) {
+    this.untilMs = performance.now() + withinMs;
+  }
+
+  /** Resolves to whether another attempt is to be made, after a pause. */
+  async again(reason: string): Promise<boolean> {
+    if (!this.isLogged) this.log.warn({ reason }, 'JetStream is not ready; the node tries again');
+    this.isLogged = true;
+    if (performance.now() > this.untilMs) return false;
+    await sleep(AGAIN_MS);
+    return true;
+  }
+}
 
 /** JetStream may not answer while its servers start. */
-async function retriedGeneration(manager: JetStreamManager, cluster: string): Promise<number> {
-  for (let tries = 1; ; tries++) {
+async function retriedGeneration(manager: JetStreamManager, cluster: string, attempts: Attempts): Promise<number> {
+  for (;;) {
     try {
       return await latestGeneration(manager, cluster);
     } catch (error) {
-      if (tries === SETTLE_TRIES)
-        throw new ClusterUnavailable(`JetStream does not answer (${(error as Error).message}): look at its servers`);
-      await sleep(SETTLE_MS);
+      const { message } = error as Error;
+      if (await attempts.again(message)) continue;
+      throw new ClusterUnavailable(`JetStream does not answer (${message}): look at its servers`);
     }
   }
 }
 
-/** JetStream takes some seconds to elect a leader when its servers start. Another node may create the stream first. */
+/** Another node may create the stream first. */
 async function foundOrCreated(
   manager: JetStreamManager,
   wanted: Partial<StreamConfig> & { name: string },
+  attempts: Attempts,
 ): Promise<StreamInfo> {
-  let problem = '';
-  for (let tries = 0; tries < SETTLE_TRIES; tries++) {
+  for (;;) {
     try {
-      return await manager.streams.info(wanted.name);
-    } catch {
-      await manager.streams.add(wanted).catch((error: unknown) => (problem = (error as Error).message));
+      return await manager.streams.info(wanted.name).catch(() => manager.streams.add(wanted));
+    } catch (error) {
+      const { message } = error as Error;
+      if (await attempts.again(message)) continue;
+      throw new ClusterUnavailable(
+        `the stream ${wanted.name} cannot be created (${message}): JetStream needs ${wanted.num_replicas} servers that know each other, with room for cluster.log_mb on each disk ("max_file")`,
+      );
     }
-    if (problem !== '') await sleep(SETTLE_MS);
   }
-  throw new ClusterUnavailable(
-    `the stream ${wanted.name} cannot be created (${problem}): JetStream needs ${wanted.num_replicas} servers that know each other, with room for cluster.log_mb on each disk ("max_file")`,
-  );
 }
 
 const newId = (): string => crypto.randomUUID();

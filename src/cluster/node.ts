@@ -72,7 +72,8 @@ export async function joinCluster(
   putInPlace(path, shards);
   const { origin, known } = beginningOf(path, journalBytesMax);
   const id = nodeId(path);
-  const find = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log);
+  const settleMs = known === undefined ? SETTLE_MS : SETTLE_KNOWN_MS;
+  const find = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log, settleMs);
   const open = async (): Promise<LogStream> => {
     const stream = await find();
     try {
@@ -135,6 +136,9 @@ function knownNodes(path: string): KnownNode[] {
   }
 }
 
+/** How long a node waits for the stream when it starts, and one that has data to serve meanwhile. */
+const SETTLE_MS = 30_000;
+const SETTLE_KNOWN_MS = 10_000;
 /** How long a node looks for another one that gives a copy, if it needs one, and if it can do without. */
 const COPY_WAIT_MS = 20_000;
 const OFFER_WAIT_MS = 3000;

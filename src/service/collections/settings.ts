@@ -100,7 +100,7 @@ export function spreadWithin(partitions: number, shards: number): number {
   if (partitions <= shards) return partitions;
   throw invalidField(
     ['body', 'partitions'],
-    `This server has ${shards} shards (\`storage.partitions\`): choose at most ${shards}.`,
+    `\`storage.partitions\` of this server is ${shards}: choose at most ${shards}.`,
     'less_than_equal',
     partitions,
   );

@@ -161,7 +161,7 @@ function checkSpread(
       'value_error',
     );
   if (spreadOf(live, shards) === spread)
-    throw new AppError('reindex_invalid', `The collection already has ${spread} partitions.`);
+    throw new AppError('reindex_invalid', `The collection already has that number of partitions: ${spread}.`);
 }
 
 function spaceFor(choose: () => Space): Space {

@@ -93,7 +93,7 @@ test('more partitions than shards are refused, and those of an existing collecti
     422,
     'validation_error',
   );
-  assert.match(JSON.stringify(detail), /This server has 4 shards \(`storage\.partitions`\): choose at most 4/);
+  assert.match(JSON.stringify(detail), /`storage\.partitions` of this server is 4: choose at most 4/);
   for (const partitions of [0, 17, 1.5])
     await refused(call('POST', '/v1/collections/acme/wide', { partitions }), 422, 'validation_error');
   const again = await call('POST', '/v1/collections/acme/of-2', { partitions: 1 });

@@ -8,6 +8,7 @@ import { connect } from '@nats-io/transport-node';
 import { SheafClient } from '../../../src/client/client.js';
 import { SheafUnreachable } from '../../../src/client/errors.js';
 import { createPrng } from '../../../src/base/prng.js';
+import { Network } from '../../../load/kit/network.js';
 import { runInProcess } from '../../kit/cli.js';
 import { type Node, ask, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { spawnServe } from '../../kit/process.js';
@@ -337,6 +338,36 @@ test('a node that starts without the log serves what it has, says how old that i
   assert.ok(status === 201 || status === 503, String(status));
   await until(async () => (await ageOf(back)) < 2, 'the node does not catch up');
   await areEqual([a, back]);
+});
+
+test('a node starts and is read while the servers of the log find no leader, and takes writes when they have one', {
+  skip,
+}, async (t) => {
+  const network = new Network();
+  t.after(() => network.close());
+  const nats = await startNats({ network });
+  const node = await startNode(nats);
+  assert.equal((await ask(node, 'POST', DOCUMENTS, { docid: 'one', text: 'A whale.' })).status, 201);
+  node.child.kill('SIGTERM');
+  assert.equal(await node.ended, 0, node.output());
+  const [a, b, c] = nats.servers.map(({ name }) => name) as [string, string, string];
+  for (const [from, to] of [
+    [a, b],
+    [b, c],
+    [c, a],
+  ] as const)
+    network.cutBetween(from, to, 'both');
+  // Until servers notice it, they answer as before.
+  await Promise.all(nats.servers.map((server) => server.kill()));
+  await Promise.all(nats.servers.map((server) => server.start('/healthz?js-server-only=true')));
+  const back = await restartNode(nats, node);
+  assert.match(back.output(), /JetStream is not ready/);
+  assert.equal((await ask(back, 'GET', `${DOCUMENTS}/one`)).status, 200);
+  network.heal();
+  await until(async () => {
+    const { status } = await ask(back, 'POST', DOCUMENTS, { docid: 'two', text: 'Another whale.' });
+    return status === 201;
+  }, 'the node takes no writes');
 });
 
 test('a cluster that cannot be kept refuses to start, and says what to change', { skip }, async () => {
