@@ -8,6 +8,7 @@
 //    noted (written-documents.ts).
 // 2. A noted id is taken, then the source is read, then the shadow collection gets what was read: the document, or its
 //    deletion. A write that ends in between notes the id again. If any of that fails, the id is noted again.
+//    A noted id that the pass over the source (4) has yet to come to is left to that.
 // 3. Reads and what follows from them are one after the other, so what was read earlier is never written later.
 // 4. So whenever nothing is being brought over, a document that differs is noted, or its write is under way, or a pass
 //    has not come to it yet. A pass over the source brings what the shadow collection lacks. If an interrupted run has
@@ -55,6 +56,8 @@ export class SpreadCopy {
   /** The end of what is being brought over. */
   private turn: Promise<unknown> = Promise.resolve();
   private failure: { error: unknown } | undefined;
+  /** What the pass over each shard of the source has come to, null at its end. Empty if the shadow collection was not. */
+  private readonly passes = new Map<number, string | null>();
 
   constructor(private readonly copy: Spread) {
     copy.written.follow(copy.source.id);
@@ -75,6 +78,7 @@ export class SpreadCopy {
   async copyAll(copied: (chunks: number) => Promise<void>): Promise<void> {
     const { store, shadow } = this.copy;
     if ((await countCollection(store, shadow)).documents > 0) await this.clear();
+    else for (const shard of this.shardsOfSource) this.passes.set(shard, '');
     await allOf(this.shardsOfSource.map((shard) => this.copyShard(shard, copied)));
   }
 
@@ -149,6 +153,7 @@ export class SpreadCopy {
   private async copyPage(shard: number, after: string | undefined): Promise<Page> {
     const page = await this.read(shard, { after });
     await this.put(page, false);
+    if (this.passes.has(shard)) this.passes.set(shard, page.after);
     return page;
   }
 
@@ -162,13 +167,20 @@ export class SpreadCopy {
 
   private async bringNoted(): Promise<void> {
     const { source, written } = this.copy;
-    const docids = written.take(source.id);
+    const docids = written.take(source.id).filter((docid) => !this.isAhead(docid));
     try {
       await this.bring(docids, true);
     } catch (error) {
       written.note(source.id, docids);
       throw error;
     }
+  }
+
+  /** Whether the pass over the source has yet to come to a document. It goes by the bytes of the ids. */
+  private isAhead(docid: DocId): boolean {
+    const { store, source } = this.copy;
+    const reached = this.passes.get(shardOf(docid, source, store.shards.size)) ?? undefined;
+    return reached !== undefined && Buffer.compare(Buffer.from(docid), Buffer.from(reached)) > 0;
   }
 
   /**
