@@ -567,7 +567,8 @@ async function foundIn({ url }: LoadServer, docid: string): Promise<string> {
 async function documentsOf({ url }: LoadServer): Promise<string> {
   const lines: string[] = [];
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-    const { status, json } = await answerOf(`${url}${DOCUMENTS}?limit=500&cursor=${encodeURIComponent(cursor)}`);
+    const after = cursor && `&cursor=${encodeURIComponent(cursor)}`;
+    const { status, json } = await answerOf(`${url}${DOCUMENTS}?limit=500${after}`);
     if (status !== 200) return `${url} answers ${status}`;
     const page = json as unknown as DocumentPage;
     for (const { docid, version, ingested_at: at } of page.documents) lines.push(`${docid} ${version} ${at}`);

@@ -1,10 +1,9 @@
 // Random messages of a command log, applied to several shards in batches of other sizes. Some shards end in the middle of
-// a message, and get messages again that they have applied already, and hold other collections in memory from time to
-// time. In the end all have the same documents, chunks,
-// vectors, counts, expiries, kept answers and rolling hash, and have told the same states on the way. One thread, without
-// HTTP.
+// a message, and get messages again that they have applied already, have disks without room for a while, and hold other
+// collections in memory from time to time. In the end all have the same documents, chunks, vectors, counts, expiries, kept
+// answers and rolling hash, and have told the same states on the way. One thread, without HTTP.
 import { join } from 'node:path';
-import type { Result } from '../../src/api/errors.js';
+import { AppError, type Result } from '../../src/api/errors.js';
 import type { CollectionId } from '../../src/api/ids.js';
 import { createPrng, type Prng } from '../../src/base/prng.js';
 import { maintainSome } from '../../src/engine/maintenance.js';
@@ -21,6 +20,8 @@ const COMMANDS_MAX = 6;
 const BATCH_MAX = 80;
 /** Messages that a shard gets again after its end. */
 const AGAIN_MAX = 30;
+/** Commits before a disk is full. */
+const COMMITS_MAX = 4;
 
 export interface CommandLogReport {
   readonly messages: number;
@@ -28,6 +29,8 @@ export interface CommandLogReport {
   readonly refused: number;
   /** How often a shard ended in the middle of a message. */
   readonly cuts: number;
+  /** Batches that a disk had no room for. */
+  readonly stalls: number;
   /** The number of shards that wrote to collections which were not in memory. */
   readonly placed: number;
   /** States that several shards have told. */
@@ -75,6 +78,7 @@ export function runCommandLog(folder: string, seed: number, messages: number): C
     commands: log.flat().length,
     refused: first.refused,
     cuts,
+    stalls: replicas.reduce((sum, replica) => sum + replica.stalls, 0),
     placed,
     compared,
     kept: Math.min(...kept.map((count) => count ?? 0)),
@@ -108,6 +112,8 @@ class Replica {
   readonly heads = new Map<number, string>();
   refused = 0;
   cuts = 0;
+  /** Batches that the disk had no room for. */
+  stalls = 0;
   /** Whether collections were written to that were not in memory. */
   placed = false;
 
@@ -134,13 +140,29 @@ class Replica {
         from = Math.max(0, from + cutAt - prng.int(AGAIN_MAX));
         continue;
       }
-      const { results, heads } = applyLogged(this.applier, batch, commands);
+      const full = isCut && prng.int(3) > 0 ? this.fillAfter(prng.int(COMMITS_MAX)) : undefined;
+      const { results, heads, stalled } = applyLogged(this.applier, batch, commands);
+      full?.end();
+      this.stalls += Number(stalled !== undefined);
       for (const { sequence, hash } of heads) this.heads.set(sequence, hash);
       this.refused += results.flat().filter((result) => 'error' in result).length;
       if (prng.int(4) === 0) maintainSome(this.site.shard);
       if (isCut && prng.int(3) === 0) this.place();
-      from = end;
+      from = stalled ? from + results.length : end;
     }
+  }
+
+  /** Lets the disk take so many commits, and then none until `end`. */
+  private fillAfter(commits: number): { end(): void } {
+    const { store } = this.site.shard;
+    const { write } = store;
+    let left = commits;
+    const limited: typeof write = (work) => {
+      if (left-- > 0) return write.call(store, work) as ReturnType<typeof work>;
+      throw new AppError('storage_full');
+    };
+    store.write = limited;
+    return { end: () => void Reflect.deleteProperty(store, 'write') };
   }
 
   /** How many messages the shard has kept; undefined unless they are the latest ones that it has applied, without gaps. */

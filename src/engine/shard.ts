@@ -280,7 +280,8 @@ export class Shard {
 
   /**
    * Writes the drop to the journal, and which collections have no follower any more. On a disk that takes no writes the
-   * drop is not recorded: the catalog no longer has the collection, so the next start removes its records all the same.
+   * drop is not recorded: the catalog no longer has the collection, so the next start removes its records all the same. A
+   * drop of the command log of a cluster throws AppError then, and is applied when the disk takes it.
    */
   private recordDrop(id: CollectionId, unfollowed: readonly CollectionId[]): void {
     const { journal } = this.store;
@@ -292,7 +293,7 @@ export class Shard {
         txn.note(() => packCommand({ op: 'dropCollection', collection: id }, null));
       });
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      if (!(error instanceof AppError) || journal.applying) throw error;
     }
   }
 
