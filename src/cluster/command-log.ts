@@ -171,6 +171,11 @@ const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 const TRIM_MS = 60_000;
 /** A node that is not heard of for a day is not waited for. */
 const GONE_MS = 24 * 3600 * 1000;
+/**
+ * A node that is not heard of for so long does not count among those that have the same results or others: one that has
+ * lost its data comes back as another node.
+ */
+export const COUNTED_MS = 30_000;
 const HEADS_KEPT = 64;
 const HEADS_TOLD = 4;
 const RECENT_TOLD = 16;
@@ -769,7 +774,10 @@ export class ReplicatedLog implements CommandLog {
    * messages up to it: nodes that have the same one after the first difference have the same results.
    */
   standing(): Standing | undefined {
-    const others = [...this.nodes.keys()].filter((node) => node !== this.options.node);
+    const fromMs = performance.now() - COUNTED_MS;
+    const others = [...this.nodes]
+      .filter(([node, { heardAtMs }]) => node !== this.options.node && heardAtMs > fromMs)
+      .map(([node]) => node);
     let standing: Standing | undefined;
     for (const lane of this.lanes) {
       const firsts = others.map((node) => this.firstOther(lane, node));

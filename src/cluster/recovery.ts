@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
 import {
+  COUNTED_MS,
   type FenceReason,
   LEAD,
   type NodeState,
@@ -168,7 +169,8 @@ export class Recovery {
       const standing = this.standing();
       if (standing === 'most') return {};
       // Nodes that go on have compared their results, so those of most nodes are those that most have.
-      const isOther = (standing === 'outvoted' && going.length > 0) || 2 * going.length > nodes.length;
+      const counted = nodes.filter(({ heardAtMs }) => heardAtMs > Date.now() - COUNTED_MS);
+      const isOther = (standing === 'outvoted' && going.length > 0) || 2 * going.length > counted.length;
       return isOther ? 'merge' : undefined;
     }
     if (fenced === 'regress' && going.length > 0) return 'merge';

@@ -111,7 +111,10 @@ class FakeNode {
     stream: FakeStream,
     private readonly prng: Prng,
     trimMs = 60_000,
+    gone: readonly string[] = [],
   ) {
+    const heardAtMs = Date.now() - 3_600_000;
+    const nodes = gone.map((node) => ({ node, stream: stream.id, committed: 0, heardAtMs }));
     this.log = new ReplicatedLog({
       trimMs,
       stream: stream.view(),
@@ -121,6 +124,7 @@ class FakeNode {
       apply: (batch) => this.apply(batch),
       changed: (commands) => this.changes.push(...commands.map(nameOf)),
       log: SILENT,
+      known: { nodes, keep: () => undefined },
     });
     for (const shard of [0, 1]) this.log.opened(shard, { shard: null, catalog: null });
   }
@@ -269,29 +273,28 @@ test('another node with other results of the same messages fences the node', asy
   other.log.close();
 });
 
-test('of three nodes the one with other results is fenced, and the others go on', async () => {
-  const stream = new FakeStream(createPrng(16));
-  const [a, b, c] = ['a', 'b', 'c'].map((name, i) => new FakeNode(name, stream, createPrng(17 + i))) as [
-    FakeNode,
-    FakeNode,
-    FakeNode,
-  ];
-  await a.log.append(0, [command('before')], () => undefined);
-  const { hash } = b;
-  b.hash = (target) => `${hash(target)}, and something else`;
-  for (let i = 0; b.log.fenced === undefined; i++) {
-    await a.log.append(0, [command(`a ${i}`)], () => undefined);
-    await c.log.append(1, [command(`c ${i}`)], () => undefined);
-    await sleep(100);
-  }
-  assert.deepEqual([b.log.fenced, b.log.standing()], ['diverged', 'outvoted']);
-  // It tells what it has for as long as it is fenced.
-  await sleep(3000);
-  assert.deepEqual([a.log.fenced, c.log.fenced], [undefined, undefined]);
-  assert.deepEqual([a.log.standing(), c.log.standing()], ['most', 'most']);
-  await a.log.append(0, [command('after')], () => undefined);
-  for (const { log } of [a, b, c]) log.close();
-});
+for (const gone of [[], ['d', 'e']])
+  test(`of three nodes the one with other results is fenced, and the others go on; ${gone.length} are gone`, async () => {
+    const stream = new FakeStream(createPrng(16));
+    const [a, b, c] = ['a', 'b', 'c'].map(
+      (name, i) => new FakeNode(name, stream, createPrng(17 + i), 60_000, gone),
+    ) as [FakeNode, FakeNode, FakeNode];
+    await a.log.append(0, [command('before')], () => undefined);
+    const { hash } = b;
+    b.hash = (target) => `${hash(target)}, and something else`;
+    for (let i = 0; b.log.fenced === undefined; i++) {
+      await a.log.append(0, [command(`a ${i}`)], () => undefined);
+      await c.log.append(1, [command(`c ${i}`)], () => undefined);
+      await sleep(100);
+    }
+    assert.deepEqual([b.log.fenced, b.log.standing()], ['diverged', 'outvoted']);
+    // It tells what it has for as long as it is fenced.
+    await sleep(3000);
+    assert.deepEqual([a.log.fenced, c.log.fenced], [undefined, undefined]);
+    assert.deepEqual([a.log.standing(), c.log.standing()], ['most', 'most']);
+    await a.log.append(0, [command('after')], () => undefined);
+    for (const { log } of [a, b, c]) log.close();
+  });
 
 test('a write that the stream acknowledges and loses is refused once another message has its place', async () => {
   const { stream, node } = await started(14);

@@ -10,7 +10,12 @@ for (const seed of [1, 2, 3, 4])
     const report = runCommandLog(tempDirectory(), seed, 1200);
     assert.deepEqual(report.differences, []);
     assert.ok(
-      report.refused > 0 && report.cuts > 10 && report.stalls > 10 && report.compared > 10 && report.placed > 0 && report.kept > 10,
+      report.refused > 0 &&
+        report.cuts > 10 &&
+        report.stalls > 10 &&
+        report.compared > 10 &&
+        report.placed > 0 &&
+        report.kept > 10,
       JSON.stringify(report),
     );
   });
