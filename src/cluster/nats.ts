@@ -254,10 +254,10 @@ async function settledStream(
 
 const AGAIN_MS = 500;
 
-/** Attempts within some time, the first failure of which is logged. */
+/** Attempts within some time. The second failure is logged: two nodes that make a stream at once make one. */
 class Attempts {
   private readonly untilMs: number;
-  private isLogged = false;
+  private failures = 0;
 
   constructor(
     withinMs: number,
@@ -268,8 +268,7 @@ class Attempts {
 
   /** Resolves to whether another attempt is to be made, after a pause. */
   async again(reason: string): Promise<boolean> {
-    if (!this.isLogged) this.log.warn({ reason }, 'JetStream is not ready; the node tries again');
-    this.isLogged = true;
+    if (++this.failures === 2) this.log.warn({ reason }, 'JetStream is not ready; the node tries again');
     if (performance.now() > this.untilMs) return false;
     await sleep(AGAIN_MS);
     return true;
