@@ -169,11 +169,15 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
 /** Ports below those that connections get, so that a server that is down for a while gets its own again. */
 const PORTS = { from: 10_000, to: 32_768 };
 
-/** A free port, another one each time. */
+const given = new Set<number>();
+
+/** A free port, another one each time: one that was given before may be that of a server which is down for a while. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to);
-    if (await isFree(port)) return port;
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
   }
 }
 
