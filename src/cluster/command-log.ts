@@ -9,27 +9,15 @@ import type { Log } from '../base/log.js';
 import type { LogProgress } from '../base/log-progress.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../engine/write/commands.js';
 import { type LogBatch, type LogTarget, packMessage, unpackMessage } from '../engine/write/log-message.js';
-import type { LogHead, LogResults } from '../engine/write/logged.js';
+import type { LogResults } from '../engine/write/logged.js';
 import type { CommandLog } from '../pool/shard-pool.js';
 import type { AppliedLog } from '../storage/journal.js';
 import type { LogStream, StreamMessage } from './log-stream.js';
 import type { NodeAddress } from './node-links.js';
+import { type FenceReason, type KnownNodes, NodeStates, type ToldState } from './node-states.js';
 import { type Difference, RecentMessages } from './recent-messages.js';
 
 type Results = Result<ShardAnswer<ShardOp>>[];
-
-/** Why a node takes no writes any more. Reads go on. */
-export type FenceReason =
-  /** Messages that were acknowledged are missing in the stream. */
-  | 'hole'
-  /** The stream ends before a message that was applied. */
-  | 'regress'
-  /** There is another stream of the same name, or none any more. */
-  | 'recreated'
-  /** Messages that this node has not applied were deleted. */
-  | 'trimmed'
-  /** Another node has other results of the same messages. */
-  | 'diverged';
 
 export interface ReplicatedLogOptions {
   readonly stream: LogStream;
@@ -53,35 +41,8 @@ export interface ReplicatedLogOptions {
   readonly memory?: (() => PlacedMemory) | undefined;
   /** How often the leader looks whether messages can be deleted; a minute by default. */
   readonly trimMs?: number;
-  /** The nodes that were known when this one ended, and where they are kept for the next start. */
-  readonly known?: { readonly nodes: readonly KnownNode[]; readonly keep: (nodes: readonly KnownNode[]) => void };
-}
-
-/** What a node keeps of another one for its next start. */
-export interface KnownNode extends Pick<NodeState, 'node' | 'committed' | 'heardAtMs'> {
-  /** The stream that `committed` is of. */
-  readonly stream: string;
-}
-
-/** A node as the others hear of it. */
-export interface NodeState {
-  readonly node: string;
-  /** The last message that it has received, and the last one up to which it has applied everything. */
-  readonly received: number;
-  readonly applied: number;
-  /** The last message that it would begin with after a restart. */
-  readonly committed: number;
-  readonly fenced: FenceReason | null;
-  /** Whether it has applied all that it has received, and receives nothing. */
-  readonly isAtRest: boolean;
-  /** The last message that it has applied of each target. Absent while it is not fenced, and from earlier releases. */
-  readonly targets?: Readonly<Record<string, number>> | undefined;
-  /** Absent from nodes that hold everything. */
-  readonly memory?: PlacedMemory | undefined;
-  /** Where it answers other nodes. Absent from nodes of an earlier release. */
-  readonly address?: NodeAddress | undefined;
-  /** When it was heard of last, in milliseconds since 1970. */
-  readonly heardAtMs: number;
+  /** The other nodes as they were known when this one ended. */
+  readonly known?: KnownNodes;
 }
 
 interface Lane {
@@ -91,25 +52,7 @@ interface Lane {
   /** Everything up to here that concerns the target has been committed. */
   committed: number;
   stalled: string | undefined;
-  /** The latest states, by the sequence of their last message. */
-  readonly heads: Map<number, string>;
 }
-
-/** What has been heard of a node. */
-interface Heard {
-  readonly state: Omit<NodeState, 'heardAtMs'>;
-  /** By a clock that does not jump. */
-  readonly heardAtMs: number;
-  readonly session?: string | undefined;
-  /** The latest states that it has told of each target in this session, by the sequence of their last message. */
-  readonly heads: ReadonlyMap<string, ReadonlyMap<number, string>>;
-}
-
-/**
- * How a node stands whose results another one does not have: most nodes have the same as it, most have others, or as many.
- * `open`: what nodes have yet to tell decides it.
- */
-export type Standing = 'most' | 'outvoted' | 'split' | 'open';
 
 interface Pending {
   readonly settled: (results: Results) => void;
@@ -119,26 +62,6 @@ interface Pending {
   sequence?: number;
   /** Whether it has come from the stream. */
   isReceived?: boolean;
-}
-
-/** What a node tells the others every second. */
-interface Told {
-  readonly node: string;
-  /** Another one each time that the node begins. Absent from nodes of an earlier release. */
-  readonly session?: string;
-  readonly received: number;
-  readonly applied: number;
-  readonly committed: number;
-  readonly fenced: FenceReason | null;
-  /** Absent from nodes of an earlier release. */
-  readonly isAtRest?: boolean;
-  /** Absent while it is not fenced, and from nodes of an earlier release. */
-  readonly targets?: Readonly<Record<string, number>> | undefined;
-  readonly memory?: PlacedMemory | undefined;
-  readonly address?: NodeAddress | undefined;
-  readonly heads: Readonly<Record<string, LogHead[]>>;
-  /** Sequences and ids of the latest messages. Absent from nodes of an earlier release. */
-  readonly recent?: readonly (readonly [sequence: number, id: string])[];
 }
 
 /** An election of NATS takes up to ten seconds. */
@@ -159,27 +82,13 @@ const GUARD_MS = 500;
  * servers that start may not know all streams yet.
  */
 const DOUBTS_MAX = { hole: 3, regress: 16, recreated: 16 } as const;
-/** Times that another node tells of other results of the same messages before it is believed, since it may fence itself. */
-const DIFFERENCES_MAX = 2;
-/** The same while it is not known which results most nodes have. */
-const OPEN_DIFFERENCES_MAX = 8;
 /** Messages and bytes that one batch of a target has. */
 const BATCH_MESSAGES = 64;
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Bytes that wait in this process; more are read from the stream when these are applied. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 const TRIM_MS = 60_000;
-/** A node that is not heard of for a day is not waited for. */
-const GONE_MS = 24 * 3600 * 1000;
-/**
- * A node that is not heard of for so long does not count among those that have the same results or others: one that has
- * lost its data comes back as another node.
- */
-export const COUNTED_MS = 30_000;
-const HEADS_KEPT = 64;
-const HEADS_TOLD = 4;
 const RECENT_TOLD = 16;
-const KEEP_KNOWN_MS = 60_000;
 /** A target without messages writes its position when it is this many messages behind. */
 const BEHIND_MAX = 1000;
 /** Commands of the catalog by which a collection comes to have a name that another one had. */
@@ -195,7 +104,6 @@ const LEAD_AGAIN_MS = 3000;
 export class ReplicatedLog implements CommandLog {
   private readonly lanes: readonly Lane[];
   private readonly pending = new Map<string, Pending>();
-  private readonly nodes = new Map<string, Heard>();
   /** Ids of messages begin with it, so they differ from those of an earlier run. */
   private readonly session = randomUUID();
   private appended = 0;
@@ -210,13 +118,11 @@ export class ReplicatedLog implements CommandLog {
   /** Whether messages stay in the stream for now. */
   private isResting = false as boolean;
   private readonly doubts = { hole: 0, regress: 0, recreated: 0 };
-  /** How often in a row each node has told of other results. */
-  private readonly differences = new Map<string, number>();
   /** Whether another node, or a message, contradicts what this node has received. */
   private isSuspicious = false;
   private isVerifying = false;
-  private kept: ReadonlySet<string> = new Set();
-  private keptAtMs = -Infinity;
+  /** The nodes of the cluster, this one among them. */
+  readonly nodes: NodeStates;
   /** The latest messages that were received. */
   readonly recent = new RecentMessages();
   private leader: { node: string; sequence: number; heardAtMs: number } | undefined;
@@ -229,7 +135,9 @@ export class ReplicatedLog implements CommandLog {
   dataStream: string;
 
   constructor(private readonly options: ReplicatedLogOptions) {
-    this.dataStream = options.stream.id;
+    const { node, stream, known } = options;
+    this.dataStream = stream.id;
+    this.nodes = new NodeStates(node, stream.id, known);
     const targets: LogTarget[] = ['catalog', ...Array.from({ length: options.shards }, (_, shard) => shard)];
     this.lanes = targets.map((target) => ({
       target,
@@ -237,17 +145,7 @@ export class ReplicatedLog implements CommandLog {
       isRunning: false,
       committed: 0,
       stalled: undefined,
-      heads: new Map(),
     }));
-    for (const { node, stream, committed: before, heardAtMs } of options.known?.nodes ?? []) {
-      const committed = stream === options.stream.id ? before : 0;
-      const silentMs = Math.max(0, Date.now() - heardAtMs);
-      this.nodes.set(node, {
-        state: { node, committed, received: 0, applied: 0, fenced: null, isAtRest: false },
-        heardAtMs: performance.now() - silentMs,
-        heads: new Map(),
-      });
-    }
   }
 
   /** Everything up to this message has been applied on this node. */
@@ -286,18 +184,6 @@ export class ReplicatedLog implements CommandLog {
     const { leader } = this;
     return leader?.node === this.options.node && performance.now() - leader.heardAtMs < LEAD_MS;
   }
-
-  /** The nodes that have been heard of, this one among them. */
-  allNodes(): NodeState[] {
-    const [nowMs, upMs] = [Date.now(), performance.now()];
-    for (const [node, { heardAtMs }] of this.nodes) if (heardAtMs < upMs - GONE_MS) this.nodes.delete(node);
-    return [...this.nodes.values()]
-      .map(({ state, heardAtMs }) => ({ ...state, heardAtMs: nowMs - (upMs - heardAtMs) }))
-      .sort((a, b) => (a.node < b.node ? -1 : 1));
-  }
-
-  /** Where another node answers; undefined while that has not been heard. */
-  readonly addressOf = (node: string): NodeAddress | undefined => this.nodes.get(node)?.state.address;
 
   leaderNode(): string | undefined {
     return this.leader && performance.now() - this.leader.heardAtMs < LEAD_MS ? this.leader.node : undefined;
@@ -363,7 +249,7 @@ export class ReplicatedLog implements CommandLog {
     this.note();
     const { stream } = this.options;
     stream.onStored((message) => this.heard(message));
-    stream.onTold('state', (told) => this.compare(told as Told));
+    stream.onTold('state', (told) => this.compare(told as ToldState));
     this.tell();
     // What was applied before the start may not be in the stream any more.
     if (this.recent.begunThrough > 0) this.suspect();
@@ -584,7 +470,7 @@ export class ReplicatedLog implements CommandLog {
         continue;
       }
       applied.results.forEach((results, i) => this.settle(lane, messages[i] as StreamMessage, results));
-      for (const { sequence, hash } of applied.heads) keepHead(lane.heads, sequence, hash);
+      this.nodes.applied(lane.target, applied.heads);
       if (applied.stalled) {
         this.stall(lane, applied.stalled.message);
         await sleep(LOOK_MS);
@@ -637,7 +523,7 @@ export class ReplicatedLog implements CommandLog {
     await this.advanceIdle(BEHIND_MAX);
     const askedAtMs = Date.now();
     // Where another node has applied more than the stream has, or the stream has acknowledged more, it has lost messages.
-    const told = Math.max(this.acknowledged(), ...this.allNodes().map(({ applied }) => applied));
+    const told = Math.max(this.acknowledged(), ...this.nodes.all().map(({ applied }) => applied));
     const state = await this.options.stream.state().catch(() => undefined);
     if (!state || this.isClosed) return;
     if (state.id === '') this.doubt('recreated');
@@ -709,16 +595,12 @@ export class ReplicatedLog implements CommandLog {
     if (!this.isLeader || performance.now() - this.startedAtMs < this.trimMs) return;
     const { first, bytes } = await stream.state();
     if (bytes < stream.bytesMax / 2) return;
-    const before = Math.min(this.committed, ...this.allNodes().map(({ committed }) => committed));
+    const before = Math.min(this.committed, ...this.nodes.all().map(({ committed }) => committed));
     if (before > first) await stream.trim(before);
   }
 
   private tell(): void {
     const { node, stream } = this.options;
-    const heads: Record<string, LogHead[]> = {};
-    for (const lane of this.lanes)
-      if (lane.heads.size > 0)
-        heads[lane.target] = [...lane.heads].slice(-HEADS_TOLD).map(([sequence, hash]) => ({ sequence, hash }));
     const { received, applied, committed, isAtRest, fenced = null } = this;
     const memory = this.options.memory?.();
     const recent = this.recent.latest(RECENT_TOLD);
@@ -733,70 +615,20 @@ export class ReplicatedLog implements CommandLog {
       targets: this.fenced === undefined ? undefined : this.targets(),
       memory,
       address: this.options.address?.(),
-      heads,
+      heads: this.nodes.headsToTell(),
       recent,
-    } satisfies Told);
+    } satisfies ToldState);
   }
 
-  /** Compares the state of another node with that of this one. */
-  private compare({ heads: latest, recent = [], session, ...told }: Told): void {
-    const { node } = told;
-    const before = this.nodes.get(node);
-    // A node that has begun anew may have other data.
-    const heads = headsAfter(before?.session === session ? before?.heads : undefined, latest);
-    this.nodes.set(node, { state: { isAtRest: false, ...told }, heardAtMs: performance.now(), session, heads });
+  /** Takes the state of a node, and compares that of another one with its own. */
+  private compare(told: ToldState): void {
+    this.nodes.hear(told);
+    const { node, recent = [] } = told;
     if (node === this.options.node || this.fenced) return;
     if (recent.some(([sequence, id]) => this.recent.contradicts({ sequence, id }))) this.suspect();
-    if (!this.lanes.some((lane) => this.firstOther(lane, node) < Infinity)) return void this.differences.delete(node);
-    const standing = this.standing();
-    // It sees that most nodes have other results, and takes a copy of one.
-    if (standing === 'most' && told.fenced === 'diverged') return;
-    this.suspect();
-    const times = (this.differences.get(node) ?? 0) + 1;
-    this.differences.set(node, times);
-    if (standing === 'most' || times <= (standing === 'open' ? OPEN_DIFFERENCES_MAX : DIFFERENCES_MAX)) return;
-    this.fence('diverged');
-  }
-
-  /** The first message after which another node has a state of a target that differs from this node's; else Infinity. */
-  private firstOther({ target, heads }: Lane, node: string): number {
-    const { state, heads: told } = this.nodes.get(node) as Heard;
-    // A node whose log contradicts it has other results for that reason.
-    if (state.fenced !== null && state.fenced !== 'diverged') return Infinity;
-    let first = Infinity;
-    for (const [sequence, hash] of told.get(String(target)) ?? [])
-      if ((heads.get(sequence) ?? hash) !== hash) first = Math.min(first, sequence);
-    return first;
-  }
-
-  /**
-   * How this node stands in the targets in which nodes differ; undefined if there are none. The hash of a state is of all
-   * messages up to it: nodes that have the same one after the first difference have the same results.
-   */
-  standing(): Standing | undefined {
-    const fromMs = performance.now() - COUNTED_MS;
-    const others = [...this.nodes]
-      .filter(([node, { heardAtMs }]) => node !== this.options.node && heardAtMs > fromMs)
-      .map(([node]) => node);
-    let standing: Standing | undefined;
-    for (const lane of this.lanes) {
-      const firsts = others.map((node) => this.firstOther(lane, node));
-      const from = Math.min(...firsts);
-      if (from === Infinity) continue;
-      const same = others.filter((node, i) => firsts[i] === Infinity && this.hasSame(lane, node, from)).length;
-      const different = firsts.filter((first) => first < Infinity).length;
-      const nodes = others.length + 1;
-      if (2 * different > nodes) return 'outvoted';
-      if (2 * different === nodes) standing = 'split';
-      else if (standing !== 'split') standing = 2 * (same + 1) > nodes ? (standing ?? 'most') : 'open';
-    }
-    return standing;
-  }
-
-  /** Whether another node has the same state of a target after a message from a sequence on. */
-  private hasSame({ target, heads }: Lane, node: string, from: number): boolean {
-    const told = this.nodes.get(node)?.heads.get(String(target)) ?? [];
-    return [...told].some(([sequence, hash]) => sequence >= from && heads.get(sequence) === hash);
+    const difference = this.nodes.difference(node);
+    if (difference !== 'none') this.suspect();
+    if (difference === 'believed') this.fence('diverged');
   }
 
   /**
@@ -865,19 +697,9 @@ export class ReplicatedLog implements CommandLog {
     return next;
   }
 
-  /** Keeps the other nodes for the next start: they are waited for in the log, and before it is rebuilt. */
   private keepKnown(): void {
-    const { known, node, stream } = this.options;
-    const nowMs = performance.now();
-    const others = this.allNodes().filter((each) => each.node !== node);
-    const isNew = others.some((each) => !this.kept.has(each.node));
-    if (!known || (!isNew && nowMs - this.keptAtMs < KEEP_KNOWN_MS)) return;
-    this.keptAtMs = nowMs;
-    this.kept = new Set(others.map((each) => each.node));
     try {
-      known.keep(
-        others.map(({ node: id, committed, heardAtMs }) => ({ node: id, stream: stream.id, committed, heardAtMs })),
-      );
+      this.nodes.keep();
     } catch (error) {
       this.options.log.warn({ reason: (error as Error).message }, 'the other nodes cannot be kept for the next start');
     }
@@ -930,19 +752,4 @@ function batchOf(waiting: readonly StreamMessage[]): StreamMessage[] {
   let bytes = 0;
   const end = waiting.findIndex(({ payload }, i) => i === BATCH_MESSAGES || (bytes += payload.length) > BATCH_BYTES);
   return waiting.slice(0, end < 0 ? BATCH_MESSAGES : Math.max(1, end));
-}
-
-function headsAfter(before: Heard['heads'] | undefined, told: Told['heads']): Heard['heads'] {
-  const after = new Map(before);
-  for (const [target, heads] of Object.entries(told)) {
-    const all = new Map(after.get(target));
-    for (const { sequence, hash } of heads) keepHead(all, sequence, hash);
-    after.set(target, all);
-  }
-  return after;
-}
-
-function keepHead(heads: Map<number, string>, sequence: number, hash: string): void {
-  heads.set(sequence, hash);
-  if (heads.size > HEADS_KEPT) heads.delete(heads.keys().next().value as number);
 }

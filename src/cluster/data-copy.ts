@@ -12,9 +12,9 @@ import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
 import { CATALOG, CHECKPOINTS, shardNames } from '../storage/data-directory.js';
 import { syncDirectory } from '../storage/disk.js';
-import type { NodeState } from './command-log.js';
 import type { LogStream } from './log-stream.js';
 import { type NodeAsk, NodeLinks } from './node-links.js';
+import type { NodeState } from './node-states.js';
 
 type Question =
   | { readonly ask: 'make' }

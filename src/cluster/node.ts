@@ -14,12 +14,12 @@ import { Environment } from '../storage/lmdb.js';
 import { SHARD_TABLES } from '../storage/shard-reader.js';
 import { ALL } from '../storage/table.js';
 import { NoCopy, putInPlace, takeCopy } from './data-copy.js';
-import type { KnownNode, ReplicatedLogOptions } from './command-log.js';
 import { wayToJoin } from './joining.js';
 import type { LogStream } from './log-stream.js';
 import { LinkServer, type Listening, type NodeAddress, newKey } from './node-links.js';
 import { LateStream } from './late-stream.js';
 import { ClusterUnavailable, EMPTY, openNats } from './nats.js';
+import type { KnownNode, KnownNodes } from './node-states.js';
 
 export interface ClusterNode {
   readonly id: string;
@@ -41,7 +41,7 @@ export interface ClusterNode {
   /** Keeps the nodes that share the memory for the next start. */
   keepMembers(members: readonly string[]): void;
   /** The other nodes as they were known when this one ended, and how they are kept for the next start. */
-  readonly known: NonNullable<ReplicatedLogOptions['known']>;
+  readonly known: KnownNodes;
 }
 
 /** The data directory holds the id of the node, by which others know it whatever its address is. */
@@ -72,10 +72,10 @@ export async function joinCluster(
   putInPlace(path, shards);
   const { origin, known } = beginningOf(path, journalBytesMax);
   const id = nodeId(path);
-  const settleMs = known === undefined ? SETTLE_MS : SETTLE_KNOWN_MS;
-  const find = (): Promise<LogStream> => openNats({ ...cluster, cluster: name, shards }, origin, log, settleMs);
+  const find = (settleMs: number): Promise<LogStream> =>
+    openNats({ ...cluster, cluster: name, shards }, origin, log, settleMs);
   const open = async (): Promise<LogStream> => {
-    const stream = await find();
+    const stream = await find(known === undefined ? SETTLE_MS : SETTLE_KNOWN_MS);
     try {
       await meet(stream, directory, id, takesCopy || (origin === EMPTY && stream.origin !== EMPTY), log);
       return stream;
@@ -87,7 +87,7 @@ export async function joinCluster(
   const stream = await open().catch((error: unknown) => {
     if (known === undefined || !(error instanceof ClusterUnavailable)) throw error;
     log.warn({ reason: error.message }, 'the node serves reads only, until the command log answers');
-    return new LateStream(known, find, log);
+    return new LateStream(known, () => find(0), log);
   });
   log.info({ node: id, cluster: name }, 'the server is a node of a cluster');
   const { searchCopies: copies, placement, listen, advertise } = cluster;

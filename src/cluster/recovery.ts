@@ -7,18 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../base/log.js';
-import {
-  COUNTED_MS,
-  type FenceReason,
-  LEAD,
-  type NodeState,
-  type ReplicatedLog,
-  type Standing,
-  leaderIn,
-  retried,
-} from './command-log.js';
+import { LEAD, type ReplicatedLog, leaderIn, retried } from './command-log.js';
 import type { LogStream, Rebuild } from './log-stream.js';
 import type { JoinOptions } from './node.js';
+import type { FenceReason, NodeState, Standing } from './node-states.js';
 
 interface RecoveryOptions {
   readonly stream: LogStream;
@@ -28,12 +20,11 @@ interface RecoveryOptions {
     ReplicatedLog,
     | 'fenced'
     | 'leave'
-    | 'standing'
     | 'dataStream'
     | 'received'
     | 'applied'
     | 'isAtRest'
-    | 'allNodes'
+    | 'nodes'
     | 'targets'
     | 'recent'
     | 'difference'
@@ -118,7 +109,7 @@ export class Recovery {
     commandLog.leave();
     // What is applied later could not be appended to the new stream.
     if (!commandLog.isAtRest && ++this.unrested <= UNRESTED_LOOKS) return;
-    const nodes = commandLog.allNodes().map((each) => each.node);
+    const nodes = commandLog.nodes.all().map((each) => each.node);
     const place = node === source ? 0 : 1 + nodes.filter((each) => each !== source).indexOf(node);
     await sleep(place * APART_MS);
     if (node === source || !recent) return this.rejoin({});
@@ -149,9 +140,9 @@ export class Recovery {
 
   private async mend(generation: number): Promise<void> {
     const { commandLog, node, stream } = this.options;
-    const nodes = commandLog.allNodes();
+    const nodes = commandLog.nodes.all();
     const others = nodes.filter((each) => each.node !== node);
-    const way = this.wayToGoOn(nodes, others);
+    const way = this.wayToGoOn(others);
     // A node that begins anew says that it goes on until it has looked at the stream.
     this.parted = way ? this.parted + 1 : 0;
     if (way && this.parted > PARTED_LOOKS) return way === 'merge' ? this.merge() : this.rejoin(way);
@@ -162,15 +153,16 @@ export class Recovery {
   }
 
   /** How this node comes to go on with others that take writes; undefined if it does not. */
-  private wayToGoOn(nodes: readonly NodeState[], others: readonly NodeState[]): 'merge' | JoinOptions | undefined {
-    const { fenced, received } = this.options.commandLog;
+  private wayToGoOn(others: readonly NodeState[]): 'merge' | JoinOptions | undefined {
+    const { commandLog } = this.options;
+    const { fenced, received } = commandLog;
     const going = others.filter((each) => isThere(each) && each.fenced === null);
     if (fenced === 'diverged') {
       const standing = this.standing();
       if (standing === 'most') return {};
       // Nodes that go on have compared their results, so those of most nodes are those that most have.
-      const counted = nodes.filter(({ heardAtMs }) => heardAtMs > Date.now() - COUNTED_MS);
-      const isOther = (standing === 'outvoted' && going.length > 0) || 2 * going.length > counted.length;
+      const isOther =
+        (standing === 'outvoted' && going.length > 0) || 2 * going.length > commandLog.nodes.counted().length;
       return isOther ? 'merge' : undefined;
     }
     if (fenced === 'regress' && going.length > 0) return 'merge';
@@ -204,7 +196,7 @@ export class Recovery {
 
   /** How this node stands, which does not change any more once it is known, since it applies nothing. */
   private standing(): Standing | undefined {
-    const standing = this.settled ?? this.options.commandLog.standing();
+    const standing = this.settled ?? this.options.commandLog.nodes.standing();
     if (standing === 'most' || standing === 'outvoted') this.settled = standing;
     return standing;
   }
@@ -221,7 +213,7 @@ export class Recovery {
     const { id } = await stream.state();
     if (id === '' || id === commandLog.dataStream) return true;
     const lead = await stream.lastOf(LEAD);
-    return lead === undefined || commandLog.allNodes().some(({ node }) => node === leaderIn(lead.payload));
+    return lead === undefined || commandLog.nodes.all().some(({ node }) => node === leaderIn(lead.payload));
   }
 }
 

@@ -204,13 +204,14 @@ function createParts(
     hitCacheBytes: config.tuning.hitCacheBytes,
     exited: (threadId) => shards.releaseReader(threadId),
   });
-  const nodes = node && commandLog && new NodeLinks({ node: node.id, addressOf: commandLog.addressOf, log });
+  const nodes = node && commandLog && new NodeLinks({ node: node.id, addressOf: commandLog.nodes.addressOf, log });
   const sharing: Sharing | undefined =
     node && commandLog && createSharing(node, config, { commandLog, nodes, shards, searches, jobs, shared, log });
   const fronts = new Fronts(metrics);
   const searchesUnderWay = new UnderWay(() => fronts.searchesUnderWay);
   const logs = createLogPool(config, path, shared, log, poolMetrics);
-  const askOthers = node && commandLog && nodes && othersQueries({ node: node.id, commandLog, ask: nodes.ask, log });
+  const askOthers =
+    node && commandLog && nodes && othersQueries({ node: node.id, nodes: commandLog.nodes, ask: nodes.ask, log });
   const queryLog = createQueryLog(config, { logs, shared, log, fronts, askOthers }, catalog, shadows);
   if (node) answerQueries(node.links, queryLog);
   return {
@@ -297,7 +298,7 @@ function createSharing(
   const { commandLog, nodes, shards, searches, jobs, shared, log } = parts;
   if (!placement || !nodes) return undefined;
   const building = (): CollectionId[] => jobs.building();
-  const placer = new MemoryPlacer({ placement, leaveMs, commandLog, shards, keepMembers, building, log });
+  const placer = new MemoryPlacer({ placement, leaveMs, nodes: commandLog.nodes, shards, keepMembers, building, log });
   const meter = SharedMeters.over(shared.meters).routed;
   answerSearches(process, { searches, shards, progress, links, meter, log });
   const { holders, standsIn } = placer;

@@ -7,14 +7,14 @@ import type { UseCases } from '../use-case.js';
 /** Both are absent on a single machine. */
 export interface ClusterContext {
   readonly node: ClusterNode | undefined;
-  readonly commandLog: Pick<ReplicatedLog, 'allNodes' | 'leaderNode' | 'stalls'> | undefined;
+  readonly commandLog: Pick<ReplicatedLog, 'nodes' | 'leaderNode' | 'stalls'> | undefined;
 }
 
 export const clusterUseCases = ({ node, commandLog }: ClusterContext): UseCases<typeof CLUSTER_ROUTES> => ({
   getCluster: async () => {
     if (!node || !commandLog) return { cluster: null, node: null, leader: null, log: null, nodes: [], stalled: [] };
     const state = await node.stream.state().catch(() => null);
-    const nodes = commandLog.allNodes().map(({ node: id, received, applied, fenced, memory, heardAtMs }) => ({
+    const nodes = commandLog.nodes.all().map(({ node: id, received, applied, fenced, memory, heardAtMs }) => ({
       node: id,
       received,
       applied,

@@ -9,7 +9,7 @@ import {
   nodesHolding,
   unitOf,
 } from '../../api/memory-placement.js';
-import type { NodeState } from '../../cluster/command-log.js';
+import type { NodeState } from '../../cluster/node-states.js';
 
 /** A node that shares the memory. */
 export type SharingNode = Pick<NodeState, 'node' | 'fenced' | 'memory' | 'address' | 'heardAtMs'>;

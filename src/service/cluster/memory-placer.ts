@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CollectionId } from '../../api/ids.js';
 import { type MemoryPlacement, type PlacedMemory, type Unit, unitOf } from '../../api/memory-placement.js';
 import type { Log } from '../../base/log.js';
-import type { NodeState, ReplicatedLog } from '../../cluster/command-log.js';
+import type { NodeState, NodeStates } from '../../cluster/node-states.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
 import { type HeldMemory, MemoryHolders, type SharingNode } from './memory-holders.js';
 
@@ -14,7 +14,7 @@ interface MemoryPlacerOptions {
   readonly placement: MemoryPlacement;
   /** How long a node keeps its place after it was heard of last. */
   readonly leaveMs: number;
-  readonly commandLog: Pick<ReplicatedLog, 'allNodes'>;
+  readonly nodes: Pick<NodeStates, 'all'>;
   readonly shards: Pick<ShardPool, 'request' | 'size'>;
   readonly keepMembers: (members: readonly string[]) => void;
   /** Collections that this node needs in memory for a while, because a job builds them. */
@@ -98,7 +98,7 @@ export class MemoryPlacer {
 
   /** The nodes that share the memory. */
   private sharingNodes(): NodeState[] {
-    return this.options.commandLog.allNodes().filter(({ memory }) => memory !== undefined);
+    return this.options.nodes.all().filter(({ memory }) => memory !== undefined);
   }
 
   /** Nodes whose settings differ take each other for holders of what they do not hold; answers stay right. */

@@ -2,14 +2,14 @@
 // answer in time is left out. Runs on the main thread.
 import { Packr } from 'msgpackr';
 import type { Log } from '../../base/log.js';
-import type { ReplicatedLog } from '../../cluster/command-log.js';
 import type { LinkServer, NodeAsk } from '../../cluster/node-links.js';
+import type { NodeStates } from '../../cluster/node-states.js';
 import type { AskOthers, QueryLog, ReadOp } from '../query-log/query-log.js';
 
 interface SharedQueriesOptions {
   /** The id of this node. */
   readonly node: string;
-  readonly commandLog: Pick<ReplicatedLog, 'allNodes'>;
+  readonly nodes: Pick<NodeStates, 'all'>;
   readonly ask: NodeAsk;
   readonly log: Log;
 }
@@ -20,11 +20,11 @@ const ASK_MS = 3000;
 /** Others tell of themselves twice a second. */
 const HEARD_MS = 10_000;
 
-export function othersQueries({ node, commandLog, ask, log }: SharedQueriesOptions): AskOthers {
+export function othersQueries({ node, nodes, ask, log }: SharedQueriesOptions): AskOthers {
   return async (op, read) => {
     const question = packr.pack({ op, read });
     const sinceMs = Date.now() - HEARD_MS;
-    const others = commandLog.allNodes().filter((each) => each.node !== node && each.heardAtMs > sinceMs);
+    const others = nodes.all().filter((each) => each.node !== node && each.heardAtMs > sinceMs);
     const answers = others.map(async (other) => {
       try {
         return [packr.unpack(await ask('queries', other.node, question, ASK_MS))];

@@ -287,11 +287,11 @@ for (const gone of [[], ['d', 'e']])
       await c.log.append(1, [command(`c ${i}`)], () => undefined);
       await sleep(100);
     }
-    assert.deepEqual([b.log.fenced, b.log.standing()], ['diverged', 'outvoted']);
+    assert.deepEqual([b.log.fenced, b.log.nodes.standing()], ['diverged', 'outvoted']);
     // It tells what it has for as long as it is fenced.
     await sleep(3000);
     assert.deepEqual([a.log.fenced, c.log.fenced], [undefined, undefined]);
-    assert.deepEqual([a.log.standing(), c.log.standing()], ['most', 'most']);
+    assert.deepEqual([a.log.nodes.standing(), c.log.nodes.standing()], ['most', 'most']);
     await a.log.append(0, [command('after')], () => undefined);
     for (const { log } of [a, b, c]) log.close();
   });

@@ -1,7 +1,7 @@
 // The nodes that share the memory are kept for the next start of a node, also if its disk is full when they change.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { NodeState } from '../../../src/cluster/command-log.js';
+import type { NodeState } from '../../../src/cluster/node-states.js';
 import { MemoryPlacer } from '../../../src/service/cluster/memory-placer.js';
 import { SILENT } from '../../kit/log.js';
 import { until } from '../../kit/until.js';
@@ -27,7 +27,7 @@ test('a full disk does not end the node, and the others are kept when there is r
   const placer = new MemoryPlacer({
     placement: { members: ['a'], own: 'a', copies: 1 },
     leaveMs: 60_000,
-    commandLog: { allNodes: () => ['a', 'b'].map(stateOf) },
+    nodes: { all: () => ['a', 'b'].map(stateOf) },
     shards: { size: 0, request: () => Promise.reject(new Error('no shard is open')) },
     keepMembers: (members) => {
       tried.push([...members]);

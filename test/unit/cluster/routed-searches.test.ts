@@ -7,7 +7,7 @@ import { AppError } from '../../../src/api/errors.js';
 import type { CollectionId } from '../../../src/api/ids.js';
 import { LogProgress } from '../../../src/base/log-progress.js';
 import { type RoutedCounts, type RoutedMeter, SharedMeters } from '../../../src/base/meters.js';
-import type { NodeState } from '../../../src/cluster/command-log.js';
+import type { NodeState } from '../../../src/cluster/node-states.js';
 import type { Answering } from '../../../src/cluster/node-links.js';
 import type { CollectionSearch, Found } from '../../../src/engine/search/params.js';
 import { MemoryPlacer } from '../../../src/service/cluster/memory-placer.js';
@@ -126,7 +126,7 @@ class Nodes {
     const placer = new MemoryPlacer({
       placement,
       leaveMs: 60_000,
-      commandLog: { allNodes: () => this.states() },
+      nodes: { all: () => this.states() },
       shards: { size: 0, request: () => Promise.reject(new Error('no shard is open')) },
       keepMembers: () => undefined,
       building: () => [],
@@ -256,8 +256,8 @@ test('a node warns once of nodes that share the memory by other settings', async
   const placer = new MemoryPlacer({
     placement: { members: ['a', 'b', 'c', 'd'], own: 'a', copies: 2, shards: 4 },
     leaveMs: 60_000,
-    commandLog: {
-      allNodes: () => [
+    nodes: {
+      all: () => [
         stateOf('a', { ...memory, copies: 2, shards: 4 }),
         stateOf('b', { ...memory, copies: 1, shards: 4 }),
         stateOf('c', { ...memory, copies: 2 }),
