@@ -110,6 +110,9 @@ export class ReplicatedLog implements CommandLog {
   /** What the data of each target has applied of the log. */
   private readonly begins = new Map<LogTarget, AppliedLog | null>();
   private hasStarted = false;
+  private hasCaughtUp = false;
+  /** The last message of the stream, as it answered a question of that moment, until this node has applied it. */
+  private known: { readonly last: number; readonly askedAtMs: number } | undefined;
   private isFilling = false;
   private isClosed = false;
   private waitingBytes = 0;
@@ -201,10 +204,6 @@ export class ReplicatedLog implements CommandLog {
   get isReady(): boolean {
     return this.hasStarted && (this.hasCaughtUp || this.options.stream.isAway === true || this.fenced === 'recreated');
   }
-
-  private hasCaughtUp = false;
-  /** The last message of the stream, as it answered a question of that moment, until this node has applied it. */
-  private known: { readonly last: number; readonly askedAtMs: number } | undefined;
 
   private get trimMs(): number {
     return this.options.trimMs ?? TRIM_MS;
