@@ -34,6 +34,8 @@ const PIECE_BYTES = 512 * 1024;
 const PIECES_UNDER_WAY = 4;
 const ASK_MS = 10_000;
 const ASK_TRIES = 6;
+/** Nodes that begin to give a copy and do not go on, before the taker gives up. */
+const GIVERS_MAX = 5;
 const AGAIN_MS = 250;
 /** A copy that nobody has asked for in this time is deleted. */
 const IDLE_MS = 15_000;
@@ -119,9 +121,9 @@ export class CopyGiver {
     return packr.pack(null);
   }
 
-  /** Begins a copy, and returns its id; null if one is under way. */
-  private make(): string | null {
-    if (this.copies.size > 0) return null;
+  /** Begins a copy, and returns its id; false if one is under way. */
+  private make(): string | false {
+    if (this.copies.size > 0) return false;
     const id = randomUUID();
     const { copyTo, applied, log } = this.options;
     const folder = join(this.folder, id);
@@ -186,7 +188,12 @@ async function readWhole(handle: FileHandle, into: Buffer, from: number): Promis
 
 /** No node gives a copy. */
 export class NoCopy extends OperatorError {
-  override readonly name = 'NoCopy';
+  override readonly name: string = 'NoCopy';
+}
+
+/** A node has begun to give a copy, and does not go on with it. */
+class GiverGone extends NoCopy {
+  override readonly name = 'GiverGone';
 }
 
 interface TakerOptions {
@@ -202,8 +209,8 @@ interface TakerOptions {
 }
 
 /**
- * Takes a copy from the node that has applied most, in the place of the data that is there. Throws NoCopy if no node
- * gives one.
+ * Takes a copy from the node that has applied most, in the place of the data that is there. If that one does not go on with
+ * it, another one is asked; if all give copies to others, they are waited for. Throws NoCopy if no node gives one.
  */
 export async function takeCopy(options: TakerOptions): Promise<void> {
   const heard = new Map<string, NodeState>();
@@ -214,21 +221,33 @@ export async function takeCopy(options: TakerOptions): Promise<void> {
   });
   const links = new NodeLinks({ node, addressOf: (name) => heard.get(name)?.address, log });
   try {
-    await takeFrom(links.ask, heard, options);
+    await takeFromAny(links.ask, heard, options);
   } finally {
     links.close();
   }
 }
 
+async function takeFromAny(ask: NodeAsk, heard: ReadonlyMap<string, NodeState>, options: TakerOptions): Promise<void> {
+  const gone: string[] = [];
+  for (;;) {
+    const { giver, copy } = await begunCopy(ask, heard, gone, options);
+    try {
+      return await takeFrom((question) => asked(ask, giver, question), giver, copy, options);
+    } catch (error) {
+      if (!(error instanceof GiverGone) || gone.push(giver) === GIVERS_MAX) throw error;
+      options.log.warn({ reason: error.message }, 'a node is asked for a copy again');
+    }
+  }
+}
+
 async function takeFrom(
-  askNode: NodeAsk,
-  heard: ReadonlyMap<string, NodeState>,
-  { path, shards, waitMs, log }: TakerOptions,
+  ask: (question: Question) => Promise<Buffer>,
+  giver: string,
+  copy: string,
+  { path, shards, log }: TakerOptions,
 ): Promise<void> {
   const folder = join(path, TAKEN);
   const startedAtMs = performance.now();
-  const { giver, copy } = await begunCopy(askNode, heard, waitMs);
-  const ask = (question: Question): Promise<Buffer> => asked(askNode, giver, question);
   log.info({ node: giver }, 'the data of another node is copied');
   let files: CopiedFile[] | null;
   while (!(files = packr.unpack(await ask({ ask: 'files', copy })) as CopiedFile[] | null)) await sleep(LOOK_MS);
@@ -257,29 +276,35 @@ async function asked(ask: NodeAsk, node: string, question: Question): Promise<Bu
       return await ask('copy', node, packed, ASK_MS);
     } catch (error) {
       if (tries === ASK_TRIES)
-        throw new NoCopy(`the node ${node} does not go on with the copy of its data (${(error as Error).message})`);
+        throw new GiverGone(`the node ${node} does not go on with the copy of its data (${(error as Error).message})`);
       await sleep(AGAIN_MS);
     }
   }
 }
 
-/** Begins a copy on the node that has applied most, among those that take writes. */
+/** Begins a copy on the node that has applied most, among those that take writes; on one that is `gone` only as the last. */
 async function begunCopy(
   ask: NodeAsk,
   heard: ReadonlyMap<string, NodeState>,
-  waitMs: number,
+  gone: readonly string[],
+  { waitMs, log }: TakerOptions,
 ): Promise<{ giver: string; copy: string }> {
-  for (const untilMs = performance.now() + waitMs; performance.now() < untilMs; ) {
+  let isWaiting = false;
+  for (let untilMs = performance.now() + waitMs; performance.now() < untilMs; ) {
     await sleep(LISTEN_MS);
     const sinceMs = Date.now() - LISTEN_MS;
     const givers = [...heard.values()]
       .filter(({ fenced, heardAtMs }) => fenced === null && heardAtMs >= sinceMs)
-      .sort((a, b) => b.applied - a.applied);
+      .sort((a, b) => Number(gone.includes(a.node)) - Number(gone.includes(b.node)) || b.applied - a.applied);
     for (const { node: giver } of givers) {
       const question = packr.pack({ ask: 'make' } satisfies Question);
       const answer = await ask('copy', giver, question, ASK_MS).catch(() => null);
-      const copy = answer && (packr.unpack(answer) as string | null);
+      const copy = answer && (packr.unpack(answer) as string | false | null);
       if (copy) return { giver, copy };
+      if (copy !== false) continue;
+      if (!isWaiting) log.info({ node: giver }, 'another node takes a copy of the data; this one waits for its turn');
+      isWaiting = true;
+      untilMs = performance.now() + waitMs;
     }
   }
   throw new NoCopy(
