@@ -21,6 +21,13 @@ export type Unit = CollectionId | `${number}/${number}`;
 export const unitOf = (id: CollectionId, shard: number, { shards }: Pick<MemoryPlacement, 'shards'>): Unit =>
   shards === undefined ? id : `${id}/${shard}`;
 
+/** The collection of a unit, if the unit concerns a shard. */
+export function collectionIn(unit: Unit, shard: number): CollectionId | undefined {
+  if (typeof unit === 'number') return unit;
+  const [id, of] = unit.split('/').map(Number);
+  return of === shard ? (id as CollectionId) : undefined;
+}
+
 /** What of the collections in the memory of a shard does not fit the placement yet, as `PlacedMemory` has it. */
 export interface PlacedCollections {
   readonly loading: readonly CollectionId[];

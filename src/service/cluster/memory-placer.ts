@@ -3,7 +3,13 @@
 // everything on disk: one that is asked for what it does not hold loads it. Runs on the main thread.
 import { isDeepStrictEqual } from 'node:util';
 import type { CollectionId } from '../../api/ids.js';
-import { type MemoryPlacement, type PlacedMemory, type Unit, unitOf } from '../../api/memory-placement.js';
+import {
+  type MemoryPlacement,
+  type PlacedMemory,
+  type Unit,
+  collectionIn,
+  unitOf,
+} from '../../api/memory-placement.js';
 import type { Log } from '../../base/log.js';
 import type { NodeState, NodeStates } from '../../cluster/node-states.js';
 import type { ShardPool } from '../../pool/shard-pool.js';
@@ -126,8 +132,7 @@ export class MemoryPlacer {
       const kept = this.toKeep();
       const own: { loading: Set<Unit>; kept: Set<Unit> } = { loading: new Set(), kept: new Set() };
       const placed = Array.from({ length: shards.size }, async (_, shard) => {
-        const isOfShard = (unit: Unit): boolean => typeof unit === 'number' || unit.endsWith(`/${shard}`);
-        const keep = [...kept].filter(isOfShard).map((unit) => Number.parseInt(String(unit), 10) as CollectionId);
+        const keep = [...kept].flatMap((unit) => collectionIn(unit, shard) ?? []);
         const answer = await shards.request(shard, 'placeMemory', { placement, keep });
         for (const id of answer.loading) own.loading.add(unitOf(id, shard, placement));
         for (const id of answer.kept) own.kept.add(unitOf(id, shard, placement));
