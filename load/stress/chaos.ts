@@ -21,6 +21,8 @@ const DOCIDS = 60;
 const DOCUMENTS = '/v1/collections/load/docs/documents';
 const SEARCH = '/v1/collections/load/docs/search';
 const REINDEX = '/v1/collections/load/docs/reindex';
+/** So little that what nodes have applied is deleted again and again. */
+const LOG_MB = 48;
 const SHARDS = 2;
 /** How often it is tried to spread the collection over another number of shards. */
 const SPREAD_MS = 3000;
@@ -98,7 +100,7 @@ interface ChaosOptions {
 export async function runChaos(folder: string, { seed, minutes, former, trace }: ChaosOptions): Promise<ChaosReport> {
   const prng = createPrng(seed);
   const network = new Network();
-  const nats = await startNats(join(folder, 'nats'), { network });
+  const nats = await startNats(join(folder, 'nats'), { network, logMb: LOG_MB });
   const settings = new Map<string, Readonly<Record<string, string>>>();
   const copies = String(SEARCH_COPIES[prng.int(SEARCH_COPIES.length)]);
   const placement = PLACEMENTS[prng.int(PLACEMENTS.length)] as string;

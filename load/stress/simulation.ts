@@ -14,7 +14,13 @@ import { type Prng, createPrng } from '../../src/base/prng.js';
 import { ReplicatedLog } from '../../src/cluster/command-log.js';
 import type { KnownNode } from '../../src/cluster/node-states.js';
 import { wayToJoin } from '../../src/cluster/joining.js';
-import type { LogStream, Rebuild, StreamMessage, StreamState } from '../../src/cluster/log-stream.js';
+import {
+  type LogStream,
+  type Rebuild,
+  StreamFull,
+  type StreamMessage,
+  type StreamState,
+} from '../../src/cluster/log-stream.js';
 import type { JoinOptions } from '../../src/cluster/node.js';
 import { Recovery } from '../../src/cluster/recovery.js';
 import type { ShardCommand } from '../../src/engine/write/commands.js';
@@ -90,6 +96,7 @@ class StoredStream {
   store(target: string, payload: Uint8Array, id: string): { sequence: number; message?: StreamMessage } {
     const known = this.forgetsIds ? undefined : this.ids.get(id);
     if (id !== '' && known !== undefined) return { sequence: known };
+    if (this.bytes + payload.length > STREAM_BYTES_MAX) throw new StreamFull();
     const message = { sequence: ++this.last, target, payload, id };
     this.messages.push(message);
     if (id !== '') this.ids.set(id, message.sequence);
@@ -336,6 +343,8 @@ class SimulatedNode {
   /** Why the node does not start again. */
   reason: string | undefined;
   copies = 0;
+  /** How often it has lost its data, each time of which it comes back as another node. */
+  private losses = 0;
   private life = 0;
   isStarting = false;
 
@@ -343,6 +352,18 @@ class SimulatedNode {
     readonly name: string,
     private readonly world: World,
   ) {}
+
+  /** By which other nodes know it. */
+  private get id(): string {
+    return this.losses === 0 ? this.name : `${this.name}-${this.losses}`;
+  }
+
+  /** The disk of a node that has died is empty. */
+  loseData(): void {
+    this.losses++;
+    this.data = emptyData();
+    this.known = [];
+  }
 
   /** Starts, and begins anew whenever the recovery says so, until the node dies. */
   async start(): Promise<void> {
@@ -399,7 +420,7 @@ class SimulatedNode {
       position: position ?? undefined,
     }));
     try {
-      const way = copies ? 'copy' : wayToJoin(this.name, targets, stream, (await stream.state()).first);
+      const way = copies ? 'copy' : wayToJoin(this.id, targets, stream, (await stream.state()).first);
       if (isOver()) throw refused('the node has died');
       if (way === 'copy') await this.takeCopy(stream, isOver);
       else if (way === 'begin')
@@ -446,7 +467,7 @@ class SimulatedNode {
     const log = new ReplicatedLog({
       stream,
       progress,
-      node: this.name,
+      node: this.id,
       shards: TARGETS.length - 1,
       apply: (batch) => this.apply(batch, run),
       changed: () => undefined,
@@ -454,7 +475,7 @@ class SimulatedNode {
       trimMs: TRIM_MS,
       known: { nodes: this.known, keep: (nodes) => (this.known = nodes) },
     });
-    const recovery = new Recovery({ stream, node: this.name, commandLog: log, log: this.world.logOf(this.name) });
+    const recovery = new Recovery({ stream, node: this.id, commandLog: log, log: this.world.logOf(this.name) });
     const run: Run = { isAlive: true, log, recovery, stream, progress };
     const appliedIn = (target: LogTarget): AppliedLog | null => {
       const { position, messages } = this.data.get(target) as TargetData;
@@ -608,7 +629,10 @@ class World {
 
   private async harm(): Promise<void> {
     const { prng } = this;
-    const kinds = Object.entries(this.harms).filter(([kind]) => this.options.losses || !kind.startsWith('lose'));
+    // What a log and a node have lost may be nowhere.
+    const kinds = Object.entries(this.harms).filter(([kind]) =>
+      this.options.losses ? kind !== 'node without data' : !kind.startsWith('lose'),
+    );
     for (const untilMs = performance.now() + FAULTS_MS; performance.now() < untilMs; ) {
       await sleep(500 + prng.int(4000));
       if (this.faultsAreOver) return;
@@ -625,6 +649,15 @@ class World {
       if (!node.run) return;
       node.die();
       await sleep(100 + this.prng.int(8000));
+      if (!this.faultsAreOver && !node.isStarting) void node.start();
+    },
+    'node without data': async () => {
+      const node = this.oneNode();
+      // What another one is still to copy may be on this one alone.
+      if (!this.isMended) return;
+      node.die();
+      node.loseData();
+      await sleep(100 + this.prng.int(4000));
       if (!this.faultsAreOver && !node.isStarting) void node.start();
     },
     'cut off': async () => {

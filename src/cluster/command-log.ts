@@ -12,7 +12,7 @@ import { type LogBatch, type LogTarget, packMessage, unpackMessage } from '../en
 import type { LogResults } from '../engine/write/logged.js';
 import type { CommandLog } from '../pool/shard-pool.js';
 import type { AppliedLog } from '../storage/journal.js';
-import type { LogStream, StreamMessage } from './log-stream.js';
+import { type LogStream, StreamFull, type StreamMessage } from './log-stream.js';
 import type { NodeAddress } from './node-links.js';
 import { type FenceReason, type KnownNodes, NodeStates, type ToldState } from './node-states.js';
 import { type Difference, RecentMessages } from './recent-messages.js';
@@ -39,7 +39,7 @@ export interface ReplicatedLogOptions {
   readonly address?: () => NodeAddress;
   /** What the memory of this node does not have as it should be; absent if the nodes do not share the memory. */
   readonly memory?: (() => PlacedMemory) | undefined;
-  /** How often the leader looks whether messages can be deleted; a minute by default. */
+  /** How long after its start a node deletes no messages from the stream; 15 seconds by default. */
   readonly trimMs?: number;
   /** The other nodes as they were known when this one ended. */
   readonly known?: KnownNodes;
@@ -87,7 +87,16 @@ const BATCH_MESSAGES = 64;
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Bytes that wait in this process; more are read from the stream when these are applied. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-const TRIM_MS = 60_000;
+/** All nodes have been heard of in this time after a start. */
+const TRIM_MS = 15_000;
+const TRIM_LOOK_MS = 5000;
+/** Shares of the stream: from here on what all nodes have is deleted, and from here on what all that are there have. */
+const HALF_FULL = 1 / 2;
+const NEARLY_FULL = 3 / 4;
+/** From here on writes are refused; the rest is for messages of the nodes themselves. */
+const FULL = 15 / 16;
+/** A node that has not found out in this time after its start what the stream has serves reads of what it has itself. */
+const UNANSWERED_MS = 10_000;
 const RECENT_TOLD = 16;
 /** A target without messages writes its position when it is this many messages behind. */
 const BEHIND_MAX = 1000;
@@ -124,6 +133,8 @@ export class ReplicatedLog implements CommandLog {
   /** Whether another node, or a message, contradicts what this node has received. */
   private isSuspicious = false;
   private isVerifying = false;
+  /** Whether the last attempt to find out what the stream has failed. */
+  private isUnverified = false;
   /** The nodes of the cluster, this one among them. */
   readonly nodes: NodeStates;
   /** The latest messages that were received. */
@@ -131,6 +142,10 @@ export class ReplicatedLog implements CommandLog {
   private leader: { node: string; sequence: number; heardAtMs: number } | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
   private startedAtMs = Infinity;
+  /** When the stream last told what it has, and nothing contradicted it. */
+  private answeredAtMs = Infinity;
+  /** The size of the stream when it last told, with what has been received since. */
+  private streamBytes = 0;
   /** The last message that was received. */
   received = 0;
   fenced: FenceReason | undefined;
@@ -202,7 +217,14 @@ export class ReplicatedLog implements CommandLog {
    * serves reads of what it has.
    */
   get isReady(): boolean {
-    return this.hasStarted && (this.hasCaughtUp || this.options.stream.isAway === true || this.fenced === 'recreated');
+    const isUnanswered = performance.now() - this.answeredAtMs > UNANSWERED_MS && this.recent.begunThrough > 0;
+    const isAlone = this.options.stream.isAway === true || this.fenced === 'recreated' || isUnanswered;
+    return this.hasStarted && (this.hasCaughtUp || isAlone);
+  }
+
+  /** The share of the stream that is in use, 0 to 1, as far as this node has heard. */
+  get fullness(): number {
+    return this.streamBytes / this.options.stream.bytesMax;
   }
 
   private get trimMs(): number {
@@ -240,6 +262,7 @@ export class ReplicatedLog implements CommandLog {
   private start(): void {
     this.hasStarted = true;
     this.startedAtMs = performance.now();
+    this.answeredAtMs = this.startedAtMs;
     this.recall();
     for (const lane of this.lanes) lane.committed = this.begins.get(lane.target)?.position.sequence ?? 0;
     this.begins.clear();
@@ -255,7 +278,7 @@ export class ReplicatedLog implements CommandLog {
     this.every(LOOK_MS, () => void this.fill());
     this.every(GUARD_MS, () => void this.guard());
     this.every(LEAD_AGAIN_MS, () => void this.lead().catch(() => undefined));
-    this.every(this.trimMs, () => void this.trim().catch(() => undefined));
+    this.every(Math.min(this.trimMs, TRIM_LOOK_MS), () => void this.trim().catch(() => undefined));
     void this.fill();
   }
 
@@ -277,6 +300,7 @@ export class ReplicatedLog implements CommandLog {
   ): Promise<void> {
     if (this.isClosed) throw shuttingDown();
     if (this.fenced) throw fencedError(this.fenced);
+    if (this.fullness > FULL) throw logFull();
     const { stream } = this.options;
     const payload = packMessage(commands);
     if (payload.length > stream.payloadBytesMax - 1024)
@@ -414,6 +438,7 @@ export class ReplicatedLog implements CommandLog {
   private deliver(message: StreamMessage): void {
     this.received = message.sequence;
     this.receivedAtMs = performance.now();
+    this.streamBytes += message.payload.length;
     this.recent.add(message);
     this.doubts.hole = 0;
     if (message.target === LEAD) this.led(message);
@@ -533,6 +558,8 @@ export class ReplicatedLog implements CommandLog {
       this.doubts.regress = 0;
       this.doubts.recreated = 0;
       this.known = { last: state.last, askedAtMs };
+      this.streamBytes = state.bytes;
+      if (!this.isSuspicious) this.answeredAtMs = performance.now();
       this.note();
     }
   }
@@ -587,15 +614,24 @@ export class ReplicatedLog implements CommandLog {
 
   /**
    * Deletes messages that every node has applied, once the stream is half full. Nodes that were not heard of for a day do
-   * not count; they begin with a copy of another one.
+   * not count; they begin with a copy of another one. Once it is nearly full, the nodes that are there decide, if they are
+   * two or more. From a stream that is full without a leader every node does it, since the stream may have no room for one to lead.
    */
   private async trim(): Promise<void> {
-    const { stream } = this.options;
-    if (!this.isLeader || performance.now() - this.startedAtMs < this.trimMs) return;
-    const { first, bytes } = await stream.state();
-    if (bytes < stream.bytesMax / 2) return;
-    const before = Math.min(this.committed, ...this.nodes.all().map(({ committed }) => committed));
-    if (before > first) await stream.trim(before);
+    const { stream, log } = this.options;
+    if (this.fenced || performance.now() - this.startedAtMs < this.trimMs) return;
+    const { id, first, bytes } = await stream.state();
+    const fullness = bytes / stream.bytesMax;
+    const isOurs = this.isLeader || (fullness > FULL && this.leaderNode() === undefined);
+    if (!isOurs || id !== stream.id || fullness < HALF_FULL) return;
+    const there = this.nodes.counted();
+    const holding = fullness > NEARLY_FULL && there.length > 1 ? there : this.nodes.all();
+    const before = Math.min(this.committed, ...holding.map(({ committed }) => committed));
+    if (before <= first) return;
+    const left = this.nodes.all().flatMap(({ node, committed }) => (committed < before ? [node] : []));
+    if (left.length > 0)
+      log.warn({ nodes: left }, 'the command log is nearly full: what nodes lack that are away is deleted from it');
+    await stream.trim(before);
   }
 
   private tell(): void {
@@ -653,8 +689,13 @@ export class ReplicatedLog implements CommandLog {
     this.isVerifying = true;
     try {
       if (await this.agrees()) this.isSuspicious = false;
-    } catch {
-      // The stream does not answer now; the guard tries again.
+      this.isUnverified = false;
+    } catch (error) {
+      // The guard tries again.
+      const reason = (error as Error).message;
+      if (!this.isUnverified)
+        this.options.log.warn({ reason }, 'nothing is applied until it is known what the command log has');
+      this.isUnverified = true;
     } finally {
       this.isVerifying = false;
     }
@@ -665,18 +706,32 @@ export class ReplicatedLog implements CommandLog {
   async difference(): Promise<Difference> {
     const { stream } = this.options;
     const through = this.recent.last;
-    // What comes before this message is known to a majority of the servers.
-    const barrier = await stream.publish(BARRIER, new Uint8Array(), this.nextId(), PUBLISH_MS);
+    const { barrier, isCertain } = await this.endOfStream();
     // Messages that are received meanwhile may well come after it.
     const last = through > barrier ? barrier : Infinity;
     const first = Math.max((await stream.state()).first, this.recent.first);
     const ids = new Map<number, string>();
     const next = await this.readIds(ids, first, Math.min(barrier, this.recent.last));
     const found = this.recent.differenceFrom({ first, last, ids });
+    if (found.isOther && !isCertain) throw new Error('the stream has no room for a question');
     if (found.alone.length === 0) return found;
     // Who has sent what the stream has lost may have sent it again.
     await this.readIds(ids, next, barrier);
     return this.recent.differenceFrom({ first, last, ids });
+  }
+
+  /**
+   * The sequence of a new message that changes nothing: what comes before it is known to a majority of the servers. Where
+   * there is no room for one, what a server takes for the end, which is not certain.
+   */
+  private async endOfStream(): Promise<{ barrier: number; isCertain: boolean }> {
+    const { stream } = this.options;
+    try {
+      return { barrier: await stream.publish(BARRIER, new Uint8Array(), this.nextId(), PUBLISH_MS), isCertain: true };
+    } catch (error) {
+      if (!(error instanceof StreamFull)) throw error;
+      return { barrier: (await stream.state()).last, isCertain: false };
+    }
   }
 
   /** Reads the ids of the messages up to one, and resolves to the next sequence. */
@@ -744,6 +799,13 @@ const FENCED: Readonly<Record<FenceReason, string>> = {
 
 const fencedError = (reason: FenceReason): AppError =>
   new AppError('cluster_fenced', undefined, { details: { reason }, retryAfterS: 5 });
+
+const logFull = (): AppError =>
+  new AppError(
+    'log_unavailable',
+    'The command log of the cluster is full, so nothing is written: a node that does not apply it, or is away, keeps it from being deleted.',
+    { retryAfterS: 5 },
+  );
 
 const shuttingDown = (): AppError => new AppError('shutting_down', undefined, { retryAfterS: 1 });
 

@@ -1,4 +1,4 @@
-// What a cluster needs of its command log: an ordered, numbered stream that keeps what it has acknowledged. Types only.
+// What a cluster needs of its command log: an ordered, numbered stream that keeps what it has acknowledged.
 
 /** A message of the log. */
 export interface StreamMessage {
@@ -19,6 +19,11 @@ export interface StreamState {
   /** The sequence of the last message. */
   readonly last: number;
   readonly bytes: number;
+}
+
+/** The stream has no room for a message. */
+export class StreamFull extends Error {
+  override readonly name = 'StreamFull';
 }
 
 /**
@@ -56,7 +61,7 @@ export interface LogStream {
   readonly bytesMax: number;
   /**
    * Appends a message, and resolves to its sequence once a majority of the servers has synced it. The same id is appended
-   * once within two minutes. Rejects if that is not known in time.
+   * once within two minutes. Rejects with StreamFull if there is no room for it, and if it is not known in time.
    */
   publish(target: string, payload: Uint8Array, id: string, timeoutMs: number): Promise<number>;
   /** The same, but only if `last` is the sequence of the last message to this target. */

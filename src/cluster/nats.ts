@@ -19,7 +19,14 @@ import { type ConnectionOptions, type NatsConnection, connect, credsAuthenticato
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../base/operator-error.js';
 import type { Log } from '../base/log.js';
-import type { LogStream, News, Rebuild, StreamMessage, StreamState } from './log-stream.js';
+import {
+  type LogStream,
+  type News,
+  type Rebuild,
+  StreamFull,
+  type StreamMessage,
+  type StreamState,
+} from './log-stream.js';
 
 export interface NatsOptions {
   /** Addresses of the servers. */
@@ -63,6 +70,8 @@ const LEAVE_PAUSE_MS = 10_000;
 /** How long the stream remembers the ids of messages. */
 const DUPLICATES_NS = 120 * 1e9;
 const LAYOUT = '1';
+/** What a server that has no room for a message answers, by the number of its error. */
+const STORE_FAILED = 10_077;
 /** The origin of a data directory without data. */
 export const EMPTY = 'empty';
 
@@ -361,7 +370,7 @@ export class NatsStream implements LogStream {
       return seq;
     } catch (error) {
       if ((error as Error).name === 'TimeoutError') this.leave();
-      throw error;
+      throw error instanceof JetStreamApiError && error.code === STORE_FAILED ? new StreamFull(error.message) : error;
     }
   }
 

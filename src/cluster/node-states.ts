@@ -85,8 +85,8 @@ interface Heard {
 /** A node that is not heard of for a day is not waited for. */
 const GONE_MS = 24 * 3600 * 1000;
 /**
- * A node that is not heard of for so long does not count among those that have the same results or others: one that has
- * lost its data comes back as another node.
+ * A node that is not heard of for so long does not count among those that have the same results or others, and keeps
+ * nothing in a log that is nearly full: one that has lost its data comes back as another node.
  */
 const COUNTED_MS = 30_000;
 /** Times that another node tells of other results of the same messages before it is believed, since it may fence itself. */
@@ -136,10 +136,10 @@ export class NodeStates {
       .sort((a, b) => (a.node < b.node ? -1 : 1));
   }
 
-  /** The ids of the nodes whose results count. */
-  counted(): string[] {
+  /** The nodes that are there, or were until a moment ago. */
+  counted(): NodeState[] {
     const fromMs = performance.now() - COUNTED_MS;
-    return [...this.nodes].flatMap(([node, { heardAtMs }]) => (heardAtMs > fromMs ? [node] : []));
+    return this.all().filter(({ node }) => (this.nodes.get(node) as Heard).heardAtMs > fromMs);
   }
 
   /** Where another node answers; undefined while that has not been heard. */
@@ -191,7 +191,7 @@ export class NodeStates {
    * messages up to it: nodes that have the same one after the first difference have the same results.
    */
   standing(): Standing | undefined {
-    const others = this.counted().filter((node) => node !== this.own);
+    const others = this.counted().flatMap(({ node }) => (node === this.own ? [] : [node]));
     let standing: Standing | undefined;
     for (const target of this.heads.keys()) {
       const firsts = others.map((node) => this.firstOther(target, node));

@@ -8,10 +8,11 @@ import type { Result } from '../../../src/api/errors.js';
 import { type Prng, createPrng } from '../../../src/base/prng.js';
 import { LogProgress } from '../../../src/base/log-progress.js';
 import { ReplicatedLog } from '../../../src/cluster/command-log.js';
-import type { LogStream, StreamMessage, StreamState } from '../../../src/cluster/log-stream.js';
+import { type LogStream, StreamFull, type StreamMessage, type StreamState } from '../../../src/cluster/log-stream.js';
 import type { ShardCommand } from '../../../src/engine/write/commands.js';
 import { type LogBatch, unpackMessage } from '../../../src/engine/write/log-message.js';
 import type { LogHead, LogResults } from '../../../src/engine/write/logged.js';
+import type { AppliedLog } from '../../../src/storage/journal.js';
 import { SILENT } from '../../kit/log.js';
 import { until } from '../../kit/until.js';
 
@@ -26,6 +27,8 @@ class FakeStream {
   id = 'stream-1';
   isDown = false;
   bytes = 0;
+  /** Whether it refuses messages until some are deleted. */
+  isFull = false;
   /** Acknowledges the next message to shard 0, and does not keep it. */
   losesNext = false;
   private lost = '';
@@ -54,12 +57,14 @@ class FakeStream {
       async publish(target, payload, id) {
         await sleep(stream.prng.int(3));
         if (stream.isDown || stream.chance(0.1)) throw new Error('no responders');
+        if (stream.isFull) throw new StreamFull();
         const sequence = stream.store(target, payload, id);
         if (id !== stream.lost && stream.chance(0.1)) throw new Error('the acknowledgement is lost');
         return sequence;
       },
       async publishAfter({ target, payload, id }, last) {
-        if (stream.isDown || (stream.lastOf(target)?.sequence ?? 0) !== last) throw new Error('wrong last sequence');
+        const isFree = (stream.lastOf(target)?.sequence ?? 0) === last;
+        if (stream.isDown || stream.isFull || !isFree) throw new Error('wrong last sequence');
         return stream.store(target, payload, id);
       },
       lastOf: async (target) => stream.lastOf(target),
@@ -73,7 +78,10 @@ class FakeStream {
         if (stream.isDown) throw new Error('no responders');
         return { id: stream.id, first: stream.first, last: stream.messages.at(-1)?.sequence ?? 0, bytes: stream.bytes };
       },
-      trim: async (before) => void (stream.trimmedTo = before),
+      trim: async (before) => {
+        stream.trimmedTo = before;
+        [stream.isFull, stream.bytes] = [false, 0];
+      },
       tell: (_, what) => stream.told.forEach((take) => take(structuredClone(what))),
       onTold: (_, take) => void stream.told.push(take),
       close: async () => undefined,
@@ -112,6 +120,7 @@ class FakeNode {
     private readonly prng: Prng,
     trimMs = 60_000,
     gone: readonly string[] = [],
+    begun: AppliedLog | null = null,
   ) {
     const heardAtMs = Date.now() - 3_600_000;
     const nodes = gone.map((node) => ({ node, stream: stream.id, committed: 0, heardAtMs }));
@@ -126,7 +135,7 @@ class FakeNode {
       log: SILENT,
       known: { nodes, keep: () => undefined },
     });
-    for (const shard of [0, 1]) this.log.opened(shard, { shard: null, catalog: null });
+    for (const shard of [0, 1]) this.log.opened(shard, { shard: begun, catalog: begun });
   }
 
   private async apply(batch: LogBatch): Promise<LogResults> {
@@ -336,6 +345,74 @@ test('what all nodes have applied is deleted once the stream is half full, and n
   // The last message of each target is the one that a node begins with after a restart.
   const kept = Math.min(...['0', '1', 'catalog'].map((target) => stream.lastOf(target)?.sequence ?? 0));
   assert.ok(kept >= 80 && trimmedTo() <= kept, `deleted before ${trimmedTo()}, needed from ${kept}`);
+  for (const { log } of nodes) log.close();
+});
+
+test('a stream that is nearly full keeps nothing for nodes that are away, if two nodes have it', async () => {
+  const prng = createPrng(31);
+  const stream = new FakeStream(prng);
+  const first = new FakeNode('a', stream, prng, 100, ['x']);
+  for (let i = 0; i < 30; i++)
+    for (const target of [0, 1, 'catalog'] as const) await first.log.append(target, [command(`${i}`)], () => undefined);
+  const trimmedTo = (): number => stream.trimmedTo;
+  stream.bytes = 800 * 1024;
+  await sleep(1500);
+  assert.equal(trimmedTo(), 0, 'only one node has what is deleted');
+  stream.bytes = 700 * 1024;
+  const second = new FakeNode('b', stream, prng, 100);
+  await until(() => second.log.applied >= 90, 'the second node does not catch up');
+  await sleep(1500);
+  assert.equal(trimmedTo(), 0, 'the stream is not nearly full');
+  stream.bytes = 800 * 1024;
+  await until(() => trimmedTo() > 0, 'the node that is away keeps everything');
+  for (const { log } of [first, second]) log.close();
+});
+
+test('a stream that is full but for what the nodes need refuses writes at once, and barriers are still made', async () => {
+  const { stream, node } = await started(32);
+  stream.bytes = 1000 * 1024;
+  await until(() => node.log.fullness > 0.95);
+  await assert.rejects(
+    node.log.append(0, [command('late')], () => undefined),
+    { code: 'log_unavailable', message: /is full, so nothing is written/ },
+  );
+  assert.ok((await node.log.barrier()) > 0);
+  stream.bytes = 0;
+  await until(() => node.log.fullness < 0.95);
+  await node.log.append(0, [command('in time')], () => undefined);
+  node.log.close();
+});
+
+test('nodes that start on a stream without any room serve reads, delete what all have, and write again', {
+  timeout: 60_000,
+}, async () => {
+  const prng = createPrng(33);
+  const stream = new FakeStream(prng);
+  const before = new FakeNode('a', stream, prng);
+  for (let i = 0; i < 10; i++) await before.log.append(0, [command(`${i}`)], () => undefined);
+  before.log.close();
+  const { sequence, id } = stream.messages.at(-1) as StreamMessage;
+  const begun: AppliedLog = { position: { stream: stream.id, sequence, done: 1, id }, messages: [] };
+  [stream.isFull, stream.bytes] = [true, 1024 * 1024];
+  // The second one deletes nothing before the first one serves reads.
+  const nodes = [
+    new FakeNode('a', stream, prng, 15_000, ['x'], begun),
+    new FakeNode('b', stream, prng, 15_000, [], begun),
+  ];
+  for (const { log } of nodes) await until(() => log.isReady, 'reads are not served');
+  assert.ok(stream.isFull, 'what all have is deleted too early');
+  await until(() => !stream.isFull, 'nothing is deleted');
+  const [first] = nodes as [FakeNode];
+  await until(
+    () =>
+      first.log
+        .append(0, [command('after')], () => undefined)
+        .then(
+          () => true,
+          () => false,
+        ),
+    'nothing is written',
+  );
   for (const { log } of nodes) log.close();
 });
 
