@@ -22,7 +22,7 @@ const DOCUMENTS = '/v1/collections/load/docs/documents';
 const SEARCH = '/v1/collections/load/docs/search';
 const REINDEX = '/v1/collections/load/docs/reindex';
 /** So little that what nodes have applied is deleted again and again. */
-const LOG_MB = 48;
+const LOG_MB = 64;
 const SHARDS = 2;
 /** How often it is tried to spread the collection over another number of shards. */
 const SPREAD_MS = 3000;

@@ -181,6 +181,11 @@ function registerCluster(registry: Registry, { commandLog, node, sharing, shared
     () => commandLog?.stalls().length ?? 0,
   );
   registry.gauge(
+    'sheaf_cluster_log_used_ratio',
+    'Share of the command log that is in use, 0 to 1; writes are refused from 15/16 on.',
+    () => commandLog?.fullness ?? 0,
+  );
+  registry.gauge(
     'sheaf_cluster_age_seconds',
     'How old what this node shows may be, which grows while the command log does not answer.',
     // A node that has not heard of the log yet has been without it since it started.
