@@ -98,7 +98,7 @@ const FULL = 15 / 16;
 /** A node that has not found out in this time after its start what the stream has serves reads of what it has itself. */
 const UNANSWERED_MS = 10_000;
 const RECENT_TOLD = 16;
-/** A target without messages writes its position when it is this many messages behind. */
+/** A target without messages writes its position when it is this many messages behind, or the stream is half full. */
 const BEHIND_MAX = 1000;
 /** Commands of the catalog by which a collection comes to have a name that another one had. */
 const TAKES_OVER: ReadonlySet<ShardOp> = new Set<ShardOp>(['switchCollection', 'replaceDataset']);
@@ -544,7 +544,7 @@ export class ReplicatedLog implements CommandLog {
     this.tell();
     this.keepKnown();
     if (this.isSuspicious) void this.verify();
-    await this.advanceIdle(BEHIND_MAX);
+    await this.advanceIdle(this.fullness > HALF_FULL ? 1 : BEHIND_MAX);
     const askedAtMs = Date.now();
     // Where another node has applied more than the stream has, or the stream has acknowledged more, it has lost messages.
     const told = Math.max(this.acknowledged(), ...this.nodes.all().map(({ applied }) => applied));

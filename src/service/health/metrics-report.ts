@@ -46,7 +46,9 @@ export interface MetricsContext {
   readonly catalog: Pick<Catalog, 'size'>;
   readonly shadows: Pick<ShadowCollections, 'all'>;
   /** Absent on a single machine. */
-  readonly commandLog: Pick<ReplicatedLog, 'received' | 'applied' | 'isLeader' | 'fenced' | 'stalls'> | undefined;
+  readonly commandLog:
+    | Pick<ReplicatedLog, 'received' | 'applied' | 'isLeader' | 'fenced' | 'stalls' | 'fullness'>
+    | undefined;
   readonly node: Pick<ClusterNode, 'progress'> | undefined;
   /** Absent if this server holds everything in memory. */
   readonly sharing: { readonly placer: Pick<MemoryPlacer, 'moving'> } | undefined;
