@@ -222,14 +222,11 @@ export function jobAnswer({
   };
 }
 
-/**
- * Attempts that a job makes where something is away. A shard comes back by itself; an embedder may be gone for good. The
- * command log of a cluster is waited for in each attempt.
- */
+/** Attempts that a job makes where something is away. A shard or a log comes back; an embedder may be gone for good. */
 const ATTEMPTS: Readonly<Partial<Record<ErrorCode, number>>> = {
   shard_unavailable: 25,
   not_ready: 25,
-  log_unavailable: 8,
+  log_unavailable: 25,
   embedder_unavailable: 8,
   overloaded: 8,
 };
