@@ -144,8 +144,8 @@ export class ReplicatedLog implements CommandLog {
   private startedAtMs = Infinity;
   /** When the stream last told what it has, and nothing contradicted it. */
   private answeredAtMs = Infinity;
-  /** The size of the stream when it last told, with what has been received since. */
-  private streamBytes = 0;
+  /** The end and the size of the stream when it last told, with what has come since. */
+  private stated = { last: 0, bytes: 0 };
   /** The last message that was received. */
   received = 0;
   fenced: FenceReason | undefined;
@@ -224,7 +224,7 @@ export class ReplicatedLog implements CommandLog {
 
   /** The share of the stream that is in use, 0 to 1, as far as this node has heard. */
   get fullness(): number {
-    return this.streamBytes / this.options.stream.bytesMax;
+    return this.stated.bytes / this.options.stream.bytesMax;
   }
 
   private get trimMs(): number {
@@ -438,7 +438,7 @@ export class ReplicatedLog implements CommandLog {
   private deliver(message: StreamMessage): void {
     this.received = message.sequence;
     this.receivedAtMs = performance.now();
-    this.streamBytes += message.payload.length;
+    if (message.sequence > this.stated.last) this.stated.bytes += message.payload.length;
     this.recent.add(message);
     this.doubts.hole = 0;
     if (message.target === LEAD) this.led(message);
@@ -558,7 +558,7 @@ export class ReplicatedLog implements CommandLog {
       this.doubts.regress = 0;
       this.doubts.recreated = 0;
       this.known = { last: state.last, askedAtMs };
-      this.streamBytes = state.bytes;
+      this.stated = { last: state.last, bytes: state.bytes };
       if (!this.isSuspicious) this.answeredAtMs = performance.now();
       this.note();
     }
@@ -615,7 +615,7 @@ export class ReplicatedLog implements CommandLog {
   /**
    * Deletes messages that every node has applied, once the stream is half full. Nodes that were not heard of for a day do
    * not count; they begin with a copy of another one. Once it is nearly full, the nodes that are there decide, if they are
-   * two or more. From a stream that is full without a leader every node does it, since the stream may have no room for one to lead.
+   * two or more. Where nobody leads and the stream is full, every node does it, since there may be no room to lead.
    */
   private async trim(): Promise<void> {
     const { stream, log } = this.options;
