@@ -62,6 +62,8 @@ export class Recovery {
   private unrested = 0;
   private isLooking = false;
   private settled: Standing | undefined;
+  /** The last message that this node has appended again. */
+  private appendedThrough = 0;
 
   constructor(private readonly options: RecoveryOptions) {
     this.timer = setInterval(() => void this.look(), LOOK_MS).unref();
@@ -127,15 +129,21 @@ export class Recovery {
     this.options.log.error({}, 'the node has messages that the others lack, from before it was started: see "Fences"');
   }
 
-  /** Appends again what this node alone has of what the log has lost, and follows the nodes that go on without it. */
-  private async merge(): Promise<void> {
+  /**
+   * Appends again what this node alone has of what the log has lost, and follows the nodes that go on without it, once one
+   * of them has applied that.
+   */
+  private async merge(others: readonly NodeState[]): Promise<void> {
     const { commandLog, stream, log } = this.options;
     const { isWhole, alone } = await commandLog.difference();
     if (!isWhole) return this.staysFenced();
-    for (const { target, payload, id } of alone) await retried(() => stream.publish(target, payload, id, APPEND_MS));
+    for (const { target, payload, id } of alone) {
+      const sequence = await retried(() => stream.publish(target, payload, id, APPEND_MS));
+      this.appendedThrough = Math.max(this.appendedThrough, sequence);
+    }
     if (alone.length > 0)
       log.warn({ messages: alone.length }, 'messages that the command log had lost are appended to it again');
-    this.rejoin({ copies: true });
+    if (others.some((each) => goesOn(each) && each.applied >= this.appendedThrough)) this.rejoin({ copies: true });
   }
 
   private async mend(generation: number): Promise<void> {
@@ -145,7 +153,7 @@ export class Recovery {
     const way = this.wayToGoOn(others);
     // A node that begins anew says that it goes on until it has looked at the stream.
     this.parted = way ? this.parted + 1 : 0;
-    if (way && this.parted > PARTED_LOOKS) return way === 'merge' ? this.merge() : this.rejoin(way);
+    if (way && this.parted > PARTED_LOOKS) return way === 'merge' ? this.merge(others) : this.rejoin(way);
     // A node that starts finds no stream of a rebuild any more, and is heard of by the first stream only.
     if (commandLog.fenced === 'recreated' && stream.rebuild && (await stream.state()).id === '')
       return this.rejoinAfter(others.filter((each) => each.node < node).length);
@@ -156,7 +164,7 @@ export class Recovery {
   private wayToGoOn(others: readonly NodeState[]): 'merge' | JoinOptions | undefined {
     const { commandLog } = this.options;
     const { fenced, received } = commandLog;
-    const going = others.filter((each) => isThere(each) && each.fenced === null);
+    const going = others.filter(goesOn);
     if (fenced === 'diverged') {
       const standing = this.standing();
       if (standing === 'most') return {};
@@ -216,6 +224,8 @@ export class Recovery {
     return lead === undefined || commandLog.nodes.all().some(({ node }) => node === leaderIn(lead.payload));
   }
 }
+
+const goesOn = (node: NodeState): boolean => isThere(node) && node.fenced === null;
 
 const isThere = ({ heardAtMs }: NodeState): boolean => heardAtMs > Date.now() - THERE_MS;
 
