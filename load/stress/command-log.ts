@@ -135,7 +135,7 @@ class Replica {
         const last = commands[cutAt] as (typeof commands)[number];
         const begun = { ...batch, messages: batch.messages.slice(0, cutAt + 1) };
         applyLogged(this.applier, begun, [...commands.slice(0, cutAt), last.slice(0, prng.int(last.length + 1))]);
-        this.site.reopen();
+        this.site.reopen(() => this.prng.int(3) > 0);
         this.cuts++;
         from = Math.max(0, from + cutAt - prng.int(AGAIN_MAX));
         continue;

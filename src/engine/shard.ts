@@ -303,16 +303,23 @@ export class Shard {
     this.store.close();
   }
 
-  /** Marks collections with documents in the store as evicted, and queues large ones to be loaded. */
+  /**
+   * Marks collections with documents in the store as evicted, and queues large ones to be loaded. One that is not among
+   * `kinds` may still be written to, unless they are all that there are: the catalog of a node of a cluster may be ahead of
+   * its shards, or behind them.
+   */
   private enterStored(kinds: CollectionKinds, isWhole: boolean): void {
     const large: { ref: CollectionRef; chunks: number }[] = [];
     this.store.read((txn) => {
       for (const id of txn.dropped()) this.dropped.add(id);
       for (const [id, follower] of txn.followers()) this.followers.set(id, follower);
       for (const { id, chunks } of txn.allCounts()) {
-        const kind = this.dropped.has(id) ? undefined : kinds.get(id);
-        if (kind) this.segments.enterEvicted(id);
-        else if (isWhole || this.dropped.has(id)) this.purges.push(id);
+        const kind = kinds.get(id);
+        if (this.dropped.has(id) || (isWhole && !kind)) {
+          this.purges.push(id);
+          continue;
+        }
+        this.segments.enterEvicted(id);
         if (kind && chunks >= GRAPH_MIN && this.segments.of(id).length === 0)
           large.push({ ref: { id, ...kind }, chunks });
       }
