@@ -55,7 +55,7 @@ export async function openShard(context: StartupContext, shard: number): Promise
   });
 }
 
-async function loadCatalog({ store, reindex, orphans }: StartupContext): Promise<void> {
+async function loadCatalog({ store, reindex, orphans, commandLog }: StartupContext): Promise<void> {
   const { catalog, state, shards, log } = store;
   const [{ tenants, keys }, records, { damaged, ...packed }, aliases, jobs] = await Promise.all([
     shards.request(0, 'loadTenants', {}),
@@ -69,7 +69,8 @@ async function loadCatalog({ store, reindex, orphans }: StartupContext): Promise
       { collection: key.replace('\0', '/') },
       'the catalog record of a collection is damaged, and the collection is not served; stop the server, and run sheaf check and sheaf repair',
     );
-  if (!catalog.loaded) for (const id of orphansAmong(records, jobs)) orphans.add(id);
+  // In a cluster another node may be building them.
+  if (!catalog.loaded && !commandLog) for (const id of orphansAmong(records, jobs)) orphans.add(id);
   reindex.jobs.load(jobs);
   const shadows = records.filter(({ id }) => !orphans.has(id));
   const answer = { collections: decodeCollections(packed), damaged, aliases, shadows, tenants, keys };
@@ -88,11 +89,7 @@ function orphansAmong(records: readonly ShadowRecord[], jobs: readonly StoredJob
 /** Runs once a shard accepts all commands. */
 export async function afterOpening(context: StartupContext, shard: number): Promise<void> {
   const { store, collections, documents, archive, reindex, commandLog, orphans } = context;
-  if (commandLog) {
-    commandLog.opened(shard, await store.shards.request(shard, 'appliedLog', {}));
-    // Another node may be building them.
-    orphans.clear();
-  }
+  if (commandLog) commandLog.opened(shard, await store.shards.request(shard, 'appliedLog', {}));
   await dropAgain(store, shard);
   if (shard === 0) {
     await removeOrphans(store, orphans);
