@@ -26,6 +26,12 @@ test('what the log has lost is in it again, or an operator is told, seeds 1 to 2
   assert.ok(rebuilds > 0, 'no stream was rebuilt');
 });
 
+// The log is lost altogether in the moment after a node has appended again what the log had lost before.
+test('a node keeps what it appends again until another one has applied it, seed 1417', async () => {
+  const { violations } = await simulate({ seed: 1417, losses: true });
+  assert.deepEqual(violations, []);
+});
+
 test('a seed gives the same run', async () => {
   const lines = async (): Promise<string[]> => {
     const told: string[] = [];
