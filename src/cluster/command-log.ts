@@ -619,7 +619,8 @@ export class ReplicatedLog implements CommandLog {
    */
   private async trim(): Promise<void> {
     const { stream, log } = this.options;
-    if (this.fenced || performance.now() - this.startedAtMs < this.trimMs) return;
+    if (this.fullness < HALF_FULL || this.fenced || performance.now() - this.startedAtMs < this.trimMs) return;
+    // It is asked again because what is deleted might be of another stream of its name.
     const { id, first, bytes } = await stream.state();
     const fullness = bytes / stream.bytesMax;
     const isOurs = this.isLeader || (fullness > FULL && this.leaderNode() === undefined);

@@ -14,7 +14,7 @@ import { CATALOG, CHECKPOINTS, shardNames } from '../storage/data-directory.js';
 import { syncDirectory } from '../storage/disk.js';
 import type { LogStream } from './log-stream.js';
 import { type NodeAsk, NodeLinks } from './node-links.js';
-import type { NodeState } from './node-states.js';
+import { NodeStates, type ToldState } from './node-states.js';
 
 type Question =
   | { readonly ask: 'make' }
@@ -213,24 +213,21 @@ interface TakerOptions {
  * it, another one is asked; if all give copies to others, they are waited for. Throws NoCopy if no node gives one.
  */
 export async function takeCopy(options: TakerOptions): Promise<void> {
-  const heard = new Map<string, NodeState>();
   const { stream, node, log } = options;
-  stream.onTold('state', (told) => {
-    const state = told as Omit<NodeState, 'heardAtMs'>;
-    if (state.node !== node) heard.set(state.node, { ...state, heardAtMs: Date.now() });
-  });
-  const links = new NodeLinks({ node, addressOf: (name) => heard.get(name)?.address, log });
+  const nodes = new NodeStates(node, stream.id);
+  stream.onTold('state', (told) => nodes.hear(told as ToldState));
+  const links = new NodeLinks({ node, addressOf: nodes.addressOf, log });
   try {
-    await takeFromAny(links.ask, heard, options);
+    await takeFromAny(links.ask, nodes, options);
   } finally {
     links.close();
   }
 }
 
-async function takeFromAny(ask: NodeAsk, heard: ReadonlyMap<string, NodeState>, options: TakerOptions): Promise<void> {
+async function takeFromAny(ask: NodeAsk, nodes: NodeStates, options: TakerOptions): Promise<void> {
   const gone: string[] = [];
   for (;;) {
-    const { giver, copy } = await begunCopy(ask, heard, gone, options);
+    const { giver, copy } = await begunCopy(ask, nodes, gone, options);
     try {
       return await takeFrom((question) => asked(ask, giver, question), giver, copy, options);
     } catch (error) {
@@ -285,16 +282,17 @@ async function asked(ask: NodeAsk, node: string, question: Question): Promise<Bu
 /** Begins a copy on the node that has applied most, among those that take writes; on one that is `gone` only as the last. */
 async function begunCopy(
   ask: NodeAsk,
-  heard: ReadonlyMap<string, NodeState>,
+  nodes: NodeStates,
   gone: readonly string[],
-  { waitMs, log }: TakerOptions,
+  { node: own, waitMs, log }: TakerOptions,
 ): Promise<{ giver: string; copy: string }> {
   let isWaiting = false;
   for (let untilMs = performance.now() + waitMs; performance.now() < untilMs; ) {
     await sleep(LISTEN_MS);
     const sinceMs = Date.now() - LISTEN_MS;
-    const givers = [...heard.values()]
-      .filter(({ fenced, heardAtMs }) => fenced === null && heardAtMs >= sinceMs)
+    const givers = nodes
+      .all()
+      .filter(({ node, fenced, heardAtMs }) => node !== own && fenced === null && heardAtMs >= sinceMs)
       .sort((a, b) => Number(gone.includes(a.node)) - Number(gone.includes(b.node)) || b.applied - a.applied);
     for (const { node: giver } of givers) {
       const question = packr.pack({ ask: 'make' } satisfies Question);

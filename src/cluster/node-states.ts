@@ -138,8 +138,8 @@ export class NodeStates {
 
   /** The nodes that are there, or were until a moment ago. */
   counted(): NodeState[] {
-    const fromMs = performance.now() - COUNTED_MS;
-    return this.all().filter(({ node }) => (this.nodes.get(node) as Heard).heardAtMs > fromMs);
+    const fromMs = Date.now() - COUNTED_MS;
+    return this.all().filter(({ heardAtMs }) => heardAtMs > fromMs);
   }
 
   /** Where another node answers; undefined while that has not been heard. */

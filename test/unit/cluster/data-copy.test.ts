@@ -49,7 +49,7 @@ async function giverOf(
   });
   const state: Giver = {
     links,
-    told: { node, applied, fenced: null, address: { ...links.address, fronts: [] } },
+    told: { node, applied, fenced: null, heads: {}, address: { ...links.address, fronts: [] } },
     pieces: 0,
   };
   links.on('copy', async (question) => {
