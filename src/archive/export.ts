@@ -83,17 +83,21 @@ export class DatasetSnapshot {
     const heads = this.logs
       .map(({ queries }) => queries.inspect(collectionPrefix(logId)))
       .map((entries) => ({ entries, head: entries.next() }));
-    for (;;) {
-      const oldest = heads
-        .filter(({ head }) => !head.done)
-        .reduce<(typeof heads)[number] | undefined>(
-          (least, one) => (least && Buffer.compare(keyOf(least), keyOf(one)) < 0 ? least : one),
-          undefined,
-        );
-      if (!oldest) return;
-      const { key, value } = oldest.head.value as LoggedEntry;
-      yield { id: Buffer.from(idOfQueryKey(key)), record: value };
-      oldest.head = oldest.entries.next();
+    try {
+      for (;;) {
+        const oldest = heads
+          .filter(({ head }) => !head.done)
+          .reduce<(typeof heads)[number] | undefined>(
+            (least, one) => (least && Buffer.compare(keyOf(least), keyOf(one)) < 0 ? least : one),
+            undefined,
+          );
+        if (!oldest) return;
+        const { key, value } = oldest.head.value as LoggedEntry;
+        yield { id: Buffer.from(idOfQueryKey(key)), record: value };
+        oldest.head = oldest.entries.next();
+      }
+    } finally {
+      for (const { entries } of heads) entries.return(undefined);
     }
   }
 
@@ -193,13 +197,17 @@ async function* merged(
   elsewhere: AsyncIterable<FoundQuery>,
 ): AsyncGenerator<ArchivedQuery | undefined> {
   const others = elsewhere[Symbol.asyncIterator]();
-  let other = await nextOf(others);
-  for (const query of own) {
-    for (; other && Buffer.compare(other.id, query.id) < 0; other = await nextOf(others)) yield whole(other);
-    if (other?.id.equals(query.id)) other = await nextOf(others);
-    yield whole(query);
+  try {
+    let other = await nextOf(others);
+    for (const query of own) {
+      for (; other && Buffer.compare(other.id, query.id) < 0; other = await nextOf(others)) yield whole(other);
+      if (other?.id.equals(query.id)) other = await nextOf(others);
+      yield whole(query);
+    }
+    for (; other; other = await nextOf(others)) yield whole(other);
+  } finally {
+    await others.return?.();
   }
-  for (; other; other = await nextOf(others)) yield whole(other);
 }
 
 const whole = ({ id, record }: StoredQuery): ArchivedQuery | undefined => record && { id, record };

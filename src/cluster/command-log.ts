@@ -113,8 +113,8 @@ const LEAD_AGAIN_MS = 3000;
 export class ReplicatedLog implements CommandLog {
   private readonly lanes: readonly Lane[];
   private readonly pending = new Map<string, Pending>();
-  /** Ids of messages begin with it, so they differ from those of an earlier run. */
-  private readonly session = randomUUID();
+  /** Another one each time that the node begins. Ids of messages begin with it, so they differ from those of an earlier run. */
+  readonly session = randomUUID();
   private appended = 0;
   /** What the data of each target has applied of the log. */
   private readonly begins = new Map<LogTarget, AppliedLog | null>();
@@ -633,6 +633,11 @@ export class ReplicatedLog implements CommandLog {
     if (left.length > 0)
       log.warn({ nodes: left }, 'the command log is nearly full: what nodes lack that are away is deleted from it');
     await stream.trim(before);
+  }
+
+  /** The sessions of the nodes that are there, this one's among them. */
+  sessions(): ReadonlySet<string> {
+    return new Set([this.session, ...this.nodes.sessions()]);
   }
 
   private tell(): void {

@@ -142,6 +142,11 @@ export class NodeStates {
     return this.all().filter(({ heardAtMs }) => heardAtMs > fromMs);
   }
 
+  /** The sessions of these nodes. */
+  sessions(): string[] {
+    return this.counted().flatMap(({ node }) => this.nodes.get(node)?.session ?? []);
+  }
+
   /** Where another node answers; undefined while that has not been heard. */
   readonly addressOf = (node: string): NodeAddress | undefined => this.nodes.get(node)?.state.address;
 

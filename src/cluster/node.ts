@@ -12,7 +12,7 @@ import { CATALOG, type DataDirectory, shardNames } from '../storage/data-directo
 import { Journal, type LogPosition, beginStream, readPosition } from '../storage/journal.js';
 import { Environment } from '../storage/lmdb.js';
 import { SHARD_TABLES } from '../storage/shard-reader.js';
-import { ALL } from '../storage/table.js';
+import { isEmpty } from '../storage/table.js';
 import { NoCopy, putInPlace, takeCopy } from './data-copy.js';
 import { wayToJoin } from './joining.js';
 import type { LogStream } from './log-stream.js';
@@ -215,10 +215,8 @@ function beginningOf(path: string, journalBytesMax: number): { origin: string; k
   try {
     const position = readPosition(env);
     if (position) return { origin: '', known: position.stream };
-    const isEmpty = env.read(({ collections, tenants }) =>
-      [collections, tenants].every((table) => table.keys(ALL).next().done),
-    );
-    return { origin: isEmpty ? EMPTY : (Journal.open(env, { bytesMax: journalBytesMax })?.head.id ?? '') };
+    const isNew = env.read(({ collections, tenants }) => [collections, tenants].every(isEmpty));
+    return { origin: isNew ? EMPTY : (Journal.open(env, { bytesMax: journalBytesMax })?.head.id ?? '') };
   } finally {
     env.close();
   }

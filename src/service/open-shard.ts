@@ -6,6 +6,7 @@ import type { ShadowRecord, StoredJob } from '../storage/catalog-commands.js';
 import { decodeCollections } from '../storage/catalog-records.js';
 import type { ReplicatedLog } from '../cluster/command-log.js';
 import type { ArchiveContext } from './archive/archive.js';
+import { watchRestores } from './archive/abandoned.js';
 import { releaseHeld } from './archive/fill.js';
 import { type CatalogContext, changeCatalog } from './collections/catalog-changes.js';
 import { type CollectionsContext, ensureCommonCollection } from './collections/collections.js';
@@ -69,7 +70,7 @@ async function loadCatalog({ store, reindex, orphans, commandLog }: StartupConte
       { collection: key.replace('\0', '/') },
       'the catalog record of a collection is damaged, and the collection is not served; stop the server, and run sheaf check and sheaf repair',
     );
-  // In a cluster another node may be building them.
+  // In a cluster another node may be building them; the node that leads looks for those of restores.
   if (!catalog.loaded && !commandLog) for (const id of orphansAmong(records, jobs)) orphans.add(id);
   reindex.jobs.load(jobs);
   const shadows = records.filter(({ id }) => !orphans.has(id));
@@ -103,6 +104,7 @@ export async function afterOpening(context: StartupContext, shard: number): Prom
     reindex.jobs.every(ms, () => (!commandLog || commandLog.isLeader) && work());
   watchGrowth(reindex);
   watchExpiries(documents, every);
+  watchRestores(archive, every);
   every(documents.answersLookMs, () => void documents.keyed.forgetOld(documents.log));
 }
 

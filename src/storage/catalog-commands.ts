@@ -76,10 +76,12 @@ export interface ShadowRecord {
   created_at: string;
   /** For a previous collection: until when it receives dual writes, in milliseconds since 1970. */
   kept_until_ms?: number;
+  /** Of a restore in a cluster: the session of the node that restores it. */
+  session?: string;
 }
 
 /** A shadow collection to be created. The store gives it its id. */
-export interface NewShadow extends Pick<ShadowRecord, 'purpose' | 'replaces' | 'created_at'> {
+export interface NewShadow extends Pick<ShadowRecord, 'purpose' | 'replaces' | 'created_at' | 'session'> {
   collection: Omit<StoredCollection, 'id'>;
 }
 

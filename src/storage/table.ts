@@ -80,9 +80,10 @@ const isNext = (before: Buffer | undefined, key: Buffer, step: Step): boolean =>
 
 /**
  * Iterates over entries in key order, forwards or backwards, within a prefix. Iteration starts when the first entry is
- * requested, and its cursor is closed in every case when it ends. LMDB follows pages without checking them: keys out of
- * order come from a damaged page, which would otherwise end the iteration early and hide what follows. Throws
- * DamagedRecord.
+ * requested, and its cursor is closed in every case when it ends. Who stops early without a loop must call `return`: LMDB
+ * frees the open cursors of a write transaction itself, and the garbage collector would free them again. LMDB follows
+ * pages without checking them: keys out of order come from a damaged page, which would otherwise end the iteration early
+ * and hide what follows. Throws DamagedRecord.
  */
 function* walk<T>(
   open: CursorMaker,
@@ -256,6 +257,12 @@ export function* wholeValues(table: Table): Generator<Buffer> {
 
 /** Whether all values have valid checksums. */
 export const isWhole = (table: Table): boolean => [...table.inspect(ALL)].every(({ value }) => value !== undefined);
+
+/** Whether a table has no entries. Its cursor is closed, which an iterator that is asked for one entry would leave open. */
+export function isEmpty(table: Pick<Table, 'keys'>): boolean {
+  for (const _ of table.keys(ALL)) return false;
+  return true;
+}
 
 /** Deletes all entries of a table. */
 export function removeAll(table: Table): void {

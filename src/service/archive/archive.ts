@@ -16,7 +16,7 @@ import type { TenantRegistry } from '../tenants/registry.js';
 export interface ArchiveContext {
   readonly archives: ArchivePool;
   /** Absent on a single machine. */
-  readonly commandLog: Pick<ReplicatedLog, 'atRest'> | undefined;
+  readonly commandLog: Pick<ReplicatedLog, 'atRest' | 'session' | 'sessions'> | undefined;
   readonly store: CatalogContext;
   readonly collections: CollectionsContext;
   readonly tenants: Pick<TenantRegistry, 'limitsOf'>;

@@ -268,7 +268,9 @@ async function stageFrom(
   replaces: CollectionId | null,
   signal: AbortSignal,
 ): Promise<Collection> {
-  const { collection } = await createShadow(context.store, { purpose: 'restore', collection: planned, replaces });
+  const { session } = context.commandLog ?? {};
+  const wanted = { purpose: 'restore', collection: planned, replaces, ...(session && { session }) } as const;
+  const { collection } = await createShadow(context.store, wanted);
   const verified = opened.archive.collections[place] as VerifiedCollection;
   await orGivenUp(context, [collection], async () => {
     await fillShadow(context, collection, { opened, place, verified, signal });

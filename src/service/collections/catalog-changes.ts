@@ -153,8 +153,8 @@ async function dropFromShards({ toDrop, lifecycle, shards, log }: CatalogContext
 }
 
 /**
- * Creates a shadow collection. Lookups by name do not find it. Until it is switched in, it is removed by `giveUpShadow`
- * or by a restart that finds no owner of it.
+ * Creates a shadow collection. Lookups by name do not find it. Until it is switched in, it is removed by `giveUpShadow`,
+ * by a restart that finds no owner of it, or in a cluster by `watchRestores`.
  */
 export function createShadow(context: CatalogContext, wanted: Omit<NewShadow, 'created_at'>): Promise<Shadow> {
   const shadow = { ...wanted, created_at: nowIso(context) };

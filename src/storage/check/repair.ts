@@ -24,7 +24,7 @@ import { Environment } from '../lmdb.js';
 import { LOG_TABLES, setSize } from '../query-log.js';
 import { encodeMembers } from '../records.js';
 import { SHARD_TABLES } from '../shard-reader.js';
-import { ALL, type Table, type Tables, isWhole, removeAll } from '../table.js';
+import { ALL, type Table, type Tables, isEmpty, isWhole, removeAll } from '../table.js';
 import {
   type CollectionNames,
   type Finding,
@@ -70,7 +70,7 @@ function repairShard(environment: string, tables: ShardTables, names: Collection
 
 /** Deletes a journal, because it does not have what repair changes. */
 function endJournal(environment: string, { journal }: { journal: Table }): Finding[] {
-  if (journal.keys(ALL).next().done) return [];
+  if (isEmpty(journal)) return [];
   removeAll(journal);
   return [{ environment, what: 'removed: the journal, which does not have what repair changes' }];
 }
