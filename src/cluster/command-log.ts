@@ -5,34 +5,27 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, type Result } from '../api/errors.js';
 import type { PlacedMemory } from '../api/memory-placement.js';
-import type { Log } from '../base/log.js';
-import type { LogProgress } from '../base/log-progress.js';
 import type { ShardAnswer, ShardCommand, ShardOp } from '../engine/write/commands.js';
-import { type LogBatch, type LogTarget, packMessage, unpackMessage } from '../engine/write/log-message.js';
-import type { LogResults } from '../engine/write/logged.js';
+import { type LogTarget, packMessage, unpackMessage } from '../engine/write/log-message.js';
 import type { CommandLog } from '../pool/shard-pool.js';
 import type { AppliedLog } from '../storage/journal.js';
+import { LEAD, Leadership } from './leadership.js';
 import { type LogStream, StreamFull, type StreamMessage } from './log-stream.js';
 import type { NodeAddress } from './node-links.js';
 import { type FenceReason, type KnownNodes, NodeStates, type ToldState } from './node-states.js';
 import { type Difference, RecentMessages } from './recent-messages.js';
+import { TargetQueues, type TargetQueuesOptions } from './target-queues.js';
 
 type Results = Result<ShardAnswer<ShardOp>>[];
 
-export interface ReplicatedLogOptions {
+export interface ReplicatedLogOptions extends Pick<TargetQueuesOptions, 'shards' | 'apply' | 'progress' | 'log'> {
   readonly stream: LogStream;
-  /** Where other threads see how far the node is. */
-  readonly progress: LogProgress;
   /** The id of this node. */
   readonly node: string;
-  readonly shards: number;
-  /** Applies messages; rejects with 503 while the shard is not open. */
-  readonly apply: (batch: LogBatch) => Promise<LogResults>;
   /** Called with the commands of another node that have changed the catalog, and their results. */
   readonly changed: (commands: readonly ShardCommand[], results: Results) => void;
   /** Called with what another node has written to a shard, refused or not; unpacks it when asked. */
   readonly written?: (commands: () => readonly ShardCommand[]) => void;
-  readonly log: Log;
   /** Messages after this one have to be kept for other nodes; Infinity where none are. */
   readonly heldAfter?: () => number;
   /** Where this node answers others. */
@@ -43,15 +36,6 @@ export interface ReplicatedLogOptions {
   readonly trimMs?: number;
   /** The other nodes as they were known when this one ended. */
   readonly known?: KnownNodes;
-}
-
-interface Lane {
-  readonly target: LogTarget;
-  readonly waiting: StreamMessage[];
-  isRunning: boolean;
-  /** Everything up to here that concerns the target has been committed. */
-  committed: number;
-  stalled: string | undefined;
 }
 
 interface Pending {
@@ -82,11 +66,6 @@ const GUARD_MS = 500;
  * servers that start may not know all streams yet.
  */
 const DOUBTS_MAX = { hole: 3, regress: 16, recreated: 16 } as const;
-/** Messages and bytes that one batch of a target has. */
-const BATCH_MESSAGES = 64;
-const BATCH_BYTES = 4 * 1024 * 1024;
-/** Bytes that wait in this process; more are read from the stream when these are applied. */
-const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** All nodes have been heard of in this time after a start. */
 const TRIM_MS = 15_000;
 const TRIM_LOOK_MS = 5000;
@@ -100,18 +79,13 @@ const UNANSWERED_MS = 10_000;
 const RECENT_TOLD = 16;
 /** A target without messages writes its position when it is this many messages behind, or the stream is half full. */
 const BEHIND_MAX = 1000;
-/** Commands of the catalog by which a collection comes to have a name that another one had. */
-const TAKES_OVER: ReadonlySet<ShardOp> = new Set<ShardOp>(['switchCollection', 'replaceDataset']);
-/** The target of messages by which a node leads. */
-export const LEAD = 'lead';
-/** The node that leads by such a message. */
-export const leaderIn = (payload: Uint8Array): string => Buffer.from(payload).toString();
 const BARRIER = 'barrier';
-const LEAD_MS = 10_000;
-const LEAD_AGAIN_MS = 3000;
+/** How often a node that leads says so. */
+const LEAD_MS = 3000;
 
 export class ReplicatedLog implements CommandLog {
-  private readonly lanes: readonly Lane[];
+  private readonly queues: TargetQueues;
+  private readonly leadership: Leadership;
   private readonly pending = new Map<string, Pending>();
   /** Another one each time that the node begins. Ids of messages begin with it, so they differ from those of an earlier run. */
   readonly session = randomUUID();
@@ -120,11 +94,8 @@ export class ReplicatedLog implements CommandLog {
   private readonly begins = new Map<LogTarget, AppliedLog | null>();
   private hasStarted = false;
   private hasCaughtUp = false;
-  /** The last message of the stream, as it answered a question of that moment, until this node has applied it. */
-  private known: { readonly last: number; readonly askedAtMs: number } | undefined;
   private isFilling = false;
   private isClosed = false;
-  private waitingBytes = 0;
   /** When the last message was received. */
   private receivedAtMs = -Infinity;
   /** Whether messages stay in the stream for now. */
@@ -139,39 +110,43 @@ export class ReplicatedLog implements CommandLog {
   readonly nodes: NodeStates;
   /** The latest messages that were received. */
   readonly recent = new RecentMessages();
-  private leader: { node: string; sequence: number; heardAtMs: number } | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
   private startedAtMs = Infinity;
   /** When the stream last told what it has, and nothing contradicted it. */
   private answeredAtMs = Infinity;
   /** The end and the size of the stream when it last told, with what has come since. */
   private stated = { last: 0, bytes: 0 };
-  /** The last message that was received. */
-  received = 0;
   fenced: FenceReason | undefined;
   /** The stream that the data is of: not that of the node if there is another one of its name. */
   dataStream: string;
 
   constructor(private readonly options: ReplicatedLogOptions) {
-    const { node, stream, known } = options;
+    const { node, stream, known, shards, apply, progress, log } = options;
     this.dataStream = stream.id;
     this.nodes = new NodeStates(node, stream.id, known);
-    const targets: LogTarget[] = ['catalog', ...Array.from({ length: options.shards }, (_, shard) => shard)];
-    this.lanes = targets.map((target) => ({
-      target,
-      waiting: [],
-      isRunning: false,
-      committed: 0,
-      stalled: undefined,
-    }));
+    this.leadership = new Leadership(node, stream);
+    this.queues = new TargetQueues({
+      stream: stream.id,
+      shards,
+      apply,
+      progress,
+      log,
+      isAwaited: (id) => this.pending.has(id),
+      mayApply: () => !this.isClosed && this.fenced !== 'diverged',
+      applied: (target, message, results) => this.settle(target, message, results),
+      reached: (target, heads) => this.nodes.applied(target, heads),
+    });
+  }
+
+  /** The last message that was received. */
+  get received(): number {
+    return this.queues.received;
   }
 
   /** Everything up to this message has been applied on this node. */
   get applied(): number {
-    return Math.min(...this.lanes.map((lane) => this.appliedIn(lane)));
+    return this.queues.applied;
   }
-
-  private readonly appliedIn = ({ waiting: [first] }: Lane): number => (first ? first.sequence - 1 : this.received);
 
   /** Resolves to whether this node has applied everything up to a message within `waitMs`. */
   async reached(sequence: number, waitMs: number): Promise<boolean> {
@@ -182,34 +157,31 @@ export class ReplicatedLog implements CommandLog {
 
   /** The log has to keep what comes after this message, for this node after a restart or for those that it gave copies. */
   private get committed(): number {
-    return Math.min(...this.lanes.map(({ committed }) => committed), this.options.heldAfter?.() ?? Infinity);
+    return Math.min(this.queues.committed, this.options.heldAfter?.() ?? Infinity);
   }
 
   /** Whether nothing is being applied or is still to be applied, and nothing comes any more. */
   get isAtRest(): boolean {
-    return (
-      this.fenced !== undefined && this.lanes.every(({ isRunning, waiting }) => !isRunning && waiting.length === 0)
-    );
+    return this.fenced !== undefined && this.queues.isIdle;
   }
 
   /** What has been applied of each target. */
   targets(): Record<string, number> {
-    return Object.fromEntries(this.lanes.map(({ target, committed }) => [String(target), committed]));
+    return this.queues.targets();
   }
 
   /** Whether this node does what one node does for all: sweeps, growth, jobs. */
   get isLeader(): boolean {
-    const { leader } = this;
-    return leader?.node === this.options.node && performance.now() - leader.heardAtMs < LEAD_MS;
+    return this.leadership.isHere;
   }
 
   leaderNode(): string | undefined {
-    return this.leader && performance.now() - this.leader.heardAtMs < LEAD_MS ? this.leader.node : undefined;
+    return this.leadership.node;
   }
 
   /** Targets that this machine cannot apply the next message of, with the reasons. */
   stalls(): { target: LogTarget; reason: string }[] {
-    return this.lanes.flatMap(({ target, stalled }) => (stalled === undefined ? [] : [{ target, reason: stalled }]));
+    return this.queues.stalls();
   }
 
   /**
@@ -243,7 +215,7 @@ export class ReplicatedLog implements CommandLog {
       if (position.id !== undefined)
         this.recent.begin(position.sequence, { id: position.id, wasApplied: position.done > 0 });
     }
-    if (this.begins.size === this.lanes.length && !this.hasStarted) this.start();
+    if (this.begins.size === this.options.shards + 1 && !this.hasStarted) this.start();
   }
 
   /** Takes the messages that were applied before the start, as far as no target lacks one of its own between them. */
@@ -264,11 +236,8 @@ export class ReplicatedLog implements CommandLog {
     this.startedAtMs = performance.now();
     this.answeredAtMs = this.startedAtMs;
     this.recall();
-    for (const lane of this.lanes) lane.committed = this.begins.get(lane.target)?.position.sequence ?? 0;
+    this.queues.begin(new Map([...this.begins].map(([target, log]) => [target, log?.position.sequence ?? 0])));
     this.begins.clear();
-    // The last message of a position may have been applied in part.
-    this.received = Math.max(0, Math.min(...this.lanes.map(({ committed }) => committed)) - 1);
-    this.note();
     const { stream } = this.options;
     stream.onStored((message) => this.heard(message));
     stream.onTold('state', (told) => this.compare(told as ToldState));
@@ -277,7 +246,7 @@ export class ReplicatedLog implements CommandLog {
     if (this.recent.begunThrough > 0) this.suspect();
     this.every(LOOK_MS, () => void this.fill());
     this.every(GUARD_MS, () => void this.guard());
-    this.every(LEAD_AGAIN_MS, () => void this.lead().catch(() => undefined));
+    this.every(LEAD_MS, () => void this.lead().catch(() => undefined));
     this.every(Math.min(this.trimMs, TRIM_LOOK_MS), () => void this.trim().catch(() => undefined));
     void this.fill();
   }
@@ -369,8 +338,7 @@ export class ReplicatedLog implements CommandLog {
     if (this.mayNotDeliver()) return;
     if (this.recent.contradicts(message)) return this.suspect();
     const isNext = message.sequence === this.received + 1 && !this.isFilling;
-    if (isNext && this.waitingBytes < WAITING_BYTES_MAX && performance.now() - this.receivedAtMs < PAUSE_MS)
-      this.deliver(message);
+    if (isNext && !this.queues.isFull && performance.now() - this.receivedAtMs < PAUSE_MS) this.deliver(message);
     else if (message.sequence > this.received) void this.fill();
   }
 
@@ -382,7 +350,7 @@ export class ReplicatedLog implements CommandLog {
     if (this.isFilling || this.mayNotDeliver()) return;
     this.isFilling = true;
     try {
-      for (let before = -1; before < this.received && this.waitingBytes < WAITING_BYTES_MAX; ) {
+      for (let before = -1; before < this.received && !this.queues.isFull; ) {
         before = this.received;
         let isContinued = performance.now() - this.receivedAtMs < PAUSE_MS;
         for await (const message of this.options.stream.read(this.received + 1)) {
@@ -395,7 +363,7 @@ export class ReplicatedLog implements CommandLog {
           this.deliver(message);
         }
       }
-      if (!this.hasCaughtUp && this.waitingBytes < WAITING_BYTES_MAX) await this.checkCaughtUp();
+      if (!this.hasCaughtUp && !this.queues.isFull) await this.checkCaughtUp();
     } catch {
       // The stream does not answer now, or has nothing more.
       if (!this.hasCaughtUp) await this.checkCaughtUp();
@@ -419,7 +387,7 @@ export class ReplicatedLog implements CommandLog {
     while (this.isResting) await sleep(REST_MS);
     this.isResting = true;
     try {
-      while (this.lanes.some(({ isRunning, waiting }) => isRunning || waiting.length > 0)) {
+      while (!this.queues.isIdle) {
         if (this.stalls().length > 0) throw new AppError('shard_unavailable', undefined, { retryAfterS: 5 });
         await sleep(REST_MS);
       }
@@ -436,108 +404,29 @@ export class ReplicatedLog implements CommandLog {
   }
 
   private deliver(message: StreamMessage): void {
-    this.received = message.sequence;
     this.receivedAtMs = performance.now();
     if (message.sequence > this.stated.last) this.stated.bytes += message.payload.length;
     this.recent.add(message);
     this.doubts.hole = 0;
-    if (message.target === LEAD) this.led(message);
-    if (message.target === LEAD || message.target === BARRIER) return this.note();
-    const lane = this.lanes.find(({ target }) => String(target) === message.target);
-    if (!lane) return this.options.log.error({ target: message.target }, 'a message of the command log has no target');
-    lane.waiting.push(message);
     const own = this.pending.get(message.id);
     if (own) own.isReceived = true;
-    this.waitingBytes += message.payload.length;
-    this.note();
-    if (!lane.isRunning) void this.run(lane);
+    if (message.target === LEAD) this.leadership.heard(message);
+    if (!this.queues.take(message) && message.target !== LEAD && message.target !== BARRIER)
+      this.options.log.error({ target: message.target }, 'a message of the command log has no target');
   }
 
-  private note(): void {
-    const { applied, known } = this;
-    const { progress } = this.options;
-    progress.note(this.received, applied);
-    for (const lane of this.lanes)
-      if (lane.target !== 'catalog') progress.noteThrough(lane.target, this.appliedIn(lane));
-    if (known && applied >= known.last) {
-      progress.noteCurrent(known.askedAtMs);
-      this.known = undefined;
-    }
-  }
-
-  private readonly mayApply = (): boolean => !this.isClosed && this.fenced !== 'diverged';
-
-  /** Applies what waits for a target, in order, until nothing is left. */
-  private async run(lane: Lane): Promise<void> {
-    lane.isRunning = true;
-    while (lane.waiting.length > 0 && this.mayApply()) {
-      const next = batchOf(lane.waiting);
-      const messages = lane.target === 'catalog' ? await this.applicable(next) : next;
-      if (!this.mayApply()) break;
-      let applied: LogResults;
-      try {
-        applied = await this.options.apply({
-          target: lane.target,
-          stream: this.options.stream.id,
-          messages: messages.map(({ sequence, payload, id }) => ({
-            sequence,
-            payload,
-            id,
-            isAwaited: lane.target === 'catalog' || this.pending.has(id),
-          })),
-          through: (messages.at(-1) as StreamMessage).sequence,
-          throughId: messages.at(-1)?.id,
-        });
-      } catch (error) {
-        this.stall(lane, (error as Error).message);
-        await sleep(LOOK_MS);
-        continue;
-      }
-      applied.results.forEach((results, i) => this.settle(lane, messages[i] as StreamMessage, results));
-      this.nodes.applied(lane.target, applied.heads);
-      if (applied.stalled) {
-        this.stall(lane, applied.stalled.message);
-        await sleep(LOOK_MS);
-      } else lane.stalled = undefined;
-    }
-    lane.isRunning = false;
-  }
-
-  /**
-   * Those of the next messages of the catalog that can be applied together. A collection takes over a name when all that
-   * was written to the shards before has been applied, so that it lacks nothing that the one before it had.
-   */
-  private async applicable(messages: StreamMessage[]): Promise<StreamMessage[]> {
-    const at = messages.findIndex(({ payload }) => unpackMessage(payload).some(({ op }) => TAKES_OVER.has(op)));
-    if (at !== 0) return at < 0 ? messages : messages.slice(0, at);
-    const [first] = messages as [StreamMessage];
-    const isBehind = (lane: Lane): boolean => lane.target !== 'catalog' && this.appliedIn(lane) < first.sequence;
-    while (this.lanes.some(isBehind) && this.mayApply()) await sleep(REST_MS);
-    return [first];
-  }
-
-  private settle(lane: Lane, { sequence, payload, id }: StreamMessage, results: Results): void {
-    lane.waiting.shift();
-    lane.committed = sequence;
-    if (lane.target !== 'catalog') this.options.progress.noteLast(lane.target, sequence);
-    this.waitingBytes -= payload.length;
-    this.note();
+  /** Takes what a message has come to on this node. */
+  private settle(target: LogTarget, { payload, id }: StreamMessage, results: Results): void {
     const own = this.pending.get(id);
     this.pending.delete(id);
     if (own) {
       own.settled(results);
       own.resolve();
-    } else if (lane.target === 'catalog') {
+    } else if (target === 'catalog') {
       this.options.changed(unpackMessage(payload), results);
     } else {
       this.options.written?.(() => unpackMessage(payload));
     }
-  }
-
-  private stall(lane: Lane, reason: string): void {
-    if (lane.stalled !== reason)
-      this.options.log.warn({ target: lane.target, reason }, 'a message of the command log cannot be applied now');
-    lane.stalled = reason;
   }
 
   private async guard(): Promise<void> {
@@ -557,10 +446,9 @@ export class ReplicatedLog implements CommandLog {
     else {
       this.doubts.regress = 0;
       this.doubts.recreated = 0;
-      this.known = { last: state.last, askedAtMs };
       this.stated = { last: state.last, bytes: state.bytes };
       if (!this.isSuspicious) this.answeredAtMs = performance.now();
-      this.note();
+      this.queues.noteEnd(state.last, askedAtMs);
     }
   }
 
@@ -596,20 +484,9 @@ export class ReplicatedLog implements CommandLog {
     this.pending.clear();
   }
 
-  /**
-   * Targets without messages write down how far they are if that is so many messages or more, so that the stream need
-   * not keep what is before for them, or for a copy of their data.
-   */
-  async advanceIdle(behindMin: number): Promise<void> {
-    for (const lane of this.lanes) {
-      const through = this.received;
-      if (lane.isRunning || lane.waiting.length > 0 || through - lane.committed < behindMin) continue;
-      const { target } = lane;
-      const done = await this.options
-        .apply({ target, stream: this.options.stream.id, messages: [], through, throughId: this.recent.idAt(through) })
-        .catch(() => undefined);
-      if (done && lane.committed < through) lane.committed = through;
-    }
+  /** Has targets without messages write down how far they are if that is so many messages or more. */
+  advanceIdle(behindMin: number): Promise<void> {
+    return this.queues.advanceIdle(behindMin, (sequence) => this.recent.idAt(sequence));
   }
 
   /**
@@ -765,21 +642,8 @@ export class ReplicatedLog implements CommandLog {
     }
   }
 
-  private led({ sequence, payload }: StreamMessage): void {
-    this.leader = { node: leaderIn(payload), sequence, heardAtMs: performance.now() };
-  }
-
-  /** Renews the lead of this node, or takes it over from one that has not been heard of for ten seconds. */
   private async lead(): Promise<void> {
-    const { leader } = this;
-    const { node, stream } = this.options;
-    const nowMs = performance.now();
-    const isFree = nowMs - (leader?.heardAtMs ?? this.startedAtMs) > LEAD_MS;
-    if (this.fenced || !this.hasCaughtUp || !(leader?.node === node || isFree)) return;
-    const last = leader?.sequence ?? (await stream.lastOf(LEAD))?.sequence ?? 0;
-    // If another node was faster, its message is heard of soon.
-    const message = { target: LEAD, payload: Buffer.from(node), id: this.nextId() };
-    await stream.publishAfter(message, last, PUBLISH_MS).catch(() => undefined);
+    if (!this.fenced && this.hasCaughtUp) await this.leadership.renew(this.nextId(), this.startedAtMs);
   }
 }
 
@@ -814,9 +678,3 @@ const logFull = (): AppError =>
   );
 
 const shuttingDown = (): AppError => new AppError('shutting_down', undefined, { retryAfterS: 1 });
-
-function batchOf(waiting: readonly StreamMessage[]): StreamMessage[] {
-  let bytes = 0;
-  const end = waiting.findIndex(({ payload }, i) => i === BATCH_MESSAGES || (bytes += payload.length) > BATCH_BYTES);
-  return waiting.slice(0, end < 0 ? BATCH_MESSAGES : Math.max(1, end));
-}
