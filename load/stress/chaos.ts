@@ -8,6 +8,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Prng, createPrng } from '../../src/base/prng.js';
+import { checkDirectory, findingLine } from '../../src/storage/check/check.js';
 import { type Fault, Faults, compileShim, faultEnvironment } from '../fault/fault-layer.js';
 import { whole } from '../kit/command.js';
 import { type Nats, backInTime, startNats } from '../kit/nats.js';
@@ -151,9 +152,10 @@ export async function runChaos(folder: string, { seed, minutes, former, trace }:
   const violations = await cluster.run(minutes * 60_000);
   if (violations.length > 0)
     for (const { name, server } of nodes) trace?.(`what ${name} wrote:\n${server?.written() ?? ''}`);
-  for (const { server, disk } of nodes) {
+  for (const { name, server, disk, folder: own } of nodes) {
     await server?.kill();
     disk?.close();
+    violations.push(...(await damageIn(join(own, 'data'))).map((found) => `${name}: ${found}`));
   }
   await Promise.all(nats.servers.map((server) => server.kill()));
   network.close();
@@ -163,6 +165,17 @@ export async function runChaos(folder: string, { seed, minutes, former, trace }:
     [`memory shared (${copies} copies of ${placement})`]: Number(copies !== '0'),
   };
   return { faults, acknowledged, unknown, reads, searches, histories, spreads, violations };
+}
+
+/** What `sheaf check` finds. */
+async function damageIn(path: string): Promise<string[]> {
+  const found: string[] = [];
+  try {
+    for await (const finding of checkDirectory(path)) found.push(findingLine(finding));
+  } catch (error) {
+    found.push((error as Error).message);
+  }
+  return found;
 }
 
 interface Builds {

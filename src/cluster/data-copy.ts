@@ -7,19 +7,27 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, write
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import { Packr } from 'msgpackr';
 import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
 import { CATALOG, CHECKPOINTS, shardNames } from '../storage/data-directory.js';
 import { syncDirectory } from '../storage/disk.js';
 import type { LogStream } from './log-stream.js';
-import { type NodeAsk, NodeLinks } from './node-links.js';
+import { type LentAnswer, type NodeAsk, NodeLinks } from './node-links.js';
 import { NodeStates, type ToldState } from './node-states.js';
 
-type Question =
-  | { readonly ask: 'make' }
-  | { readonly ask: 'files' | 'end'; readonly copy: string }
-  | { readonly ask: 'piece'; readonly copy: string; readonly file: number; readonly from: number };
+interface PieceQuestion {
+  readonly ask: 'piece';
+  readonly copy: string;
+  readonly file: number;
+  /** The first byte. */
+  readonly from: number;
+  /** Whether the answer is to begin with a checksum; absent from takers of earlier releases. */
+  readonly isSummed?: true;
+}
+
+type Question = { readonly ask: 'make' } | { readonly ask: 'files' | 'end'; readonly copy: string } | PieceQuestion;
 
 /** A file below the folder of the copy. */
 interface CopiedFile {
@@ -31,6 +39,8 @@ const packr = new Packr({ useRecords: false });
 
 /** Small, so that a thread that gives or takes pieces is soon free for other work. */
 const PIECE_BYTES = 512 * 1024;
+/** Of the checksum before each piece. */
+const SUM_BYTES = 4;
 const PIECES_UNDER_WAY = 4;
 const ASK_MS = 10_000;
 const ASK_TRIES = 6;
@@ -73,18 +83,24 @@ interface GivenCopy {
 }
 
 /**
- * Buffers for the pieces that are sent, since new ones for all the data would keep the garbage collector busy. A taker
- * asks for another piece when it has one, so a buffer is free again after as many questions as it has under way; twice as
- * many are kept, for questions that it gives up and asks again.
+ * Buffers for the pieces that are sent, since new ones for all the data would keep the garbage collector busy. Each one
+ * comes back when its piece has been sent; those under way may be read and sent in any order.
  */
 class PieceBuffers {
-  private readonly buffers = Array.from({ length: 2 * PIECES_UNDER_WAY }, () => Buffer.allocUnsafeSlow(PIECE_BYTES));
-  private taken = 0;
+  private readonly free: Buffer[] = [];
 
-  next(bytes: number): Buffer {
-    return (this.buffers[this.taken++ % this.buffers.length] as Buffer).subarray(0, bytes);
+  take(): Buffer {
+    return this.free.pop() ?? Buffer.allocUnsafeSlow(SUM_BYTES + PIECE_BYTES);
+  }
+
+  giveBack(buffer: Buffer): void {
+    if (this.free.length < PIECES_UNDER_WAY) this.free.push(buffer);
   }
 }
+
+/** Covers what the piece is of, so that another piece in its place is noticed. */
+const sumOf = ({ copy, file, from }: { copy: string; file: number; from: number }, piece: Uint8Array): number =>
+  crc32(piece, crc32(`${copy} ${file} ${from}`));
 
 /** Gives copies to other nodes, one at a time. */
 export class CopyGiver {
@@ -108,7 +124,7 @@ export class CopyGiver {
   }
 
   /** Answers a question of another node. Rejects for a copy that is not there any more. */
-  async answer(question: Uint8Array): Promise<Uint8Array> {
+  async answer(question: Uint8Array): Promise<Uint8Array | LentAnswer> {
     const asked = packr.unpack(question) as Question;
     this.forgetIdle();
     if (asked.ask === 'make') return packr.pack((await this.options.agrees()) ? this.make() : null);
@@ -116,7 +132,7 @@ export class CopyGiver {
     if (!copy) throw new Error('there is no such copy');
     copy.touchedAtMs = performance.now();
     if (asked.ask === 'files') return packr.pack(copy.files ?? null);
-    if (asked.ask === 'piece') return pieceOf(copy, asked.file, asked.from);
+    if (asked.ask === 'piece') return pieceOf(copy, asked);
     this.forget(asked.copy, copy);
     return packr.pack(null);
   }
@@ -166,13 +182,20 @@ const filesIn = (folder: string): CopiedFile[] =>
     .map((entry) => join(entry.parentPath, entry.name))
     .map((path) => ({ path: relative(folder, path), bytes: statSync(path).size }));
 
-async function pieceOf({ folder, files = [], buffers }: GivenCopy, file: number, from: number): Promise<Uint8Array> {
-  const { path, bytes: size } = files[file] as CopiedFile;
+async function pieceOf({ folder, files = [], buffers }: GivenCopy, asked: PieceQuestion): Promise<LentAnswer> {
+  const { path, bytes: size } = files[asked.file] as CopiedFile;
   const handle = await open(join(folder, path), 'r');
+  const buffer = buffers.take();
+  const sent = (): void => buffers.giveBack(buffer);
   try {
-    const piece = buffers.next(Math.min(PIECE_BYTES, size - from));
-    await readWhole(handle, piece, from);
-    return piece;
+    const piece = buffer.subarray(SUM_BYTES, SUM_BYTES + Math.min(PIECE_BYTES, size - asked.from));
+    await readWhole(handle, piece, asked.from);
+    if (!asked.isSummed) return { bytes: piece, sent };
+    buffer.writeUInt32LE(sumOf(asked, piece));
+    return { bytes: buffer.subarray(0, SUM_BYTES + piece.length), sent };
+  } catch (error) {
+    sent();
+    throw error;
   } finally {
     await handle.close();
   }
@@ -229,7 +252,7 @@ async function takeFromAny(ask: NodeAsk, nodes: NodeStates, options: TakerOption
   for (;;) {
     const { giver, copy } = await begunCopy(ask, nodes, gone, options);
     try {
-      return await takeFrom((question) => asked(ask, giver, question), giver, copy, options);
+      return await takeFrom((question, take) => asked(ask, giver, question, take), giver, copy, options);
     } catch (error) {
       if (!(error instanceof GiverGone) || gone.push(giver) === GIVERS_MAX) throw error;
       options.log.warn({ reason: error.message }, 'a node is asked for a copy again');
@@ -237,8 +260,11 @@ async function takeFromAny(ask: NodeAsk, nodes: NodeStates, options: TakerOption
   }
 }
 
+/** Asks the giver, and takes its answer; asks again if that throws. */
+type AskGiver = <T>(question: Question, take: (answer: Buffer) => T) => Promise<T>;
+
 async function takeFrom(
-  ask: (question: Question) => Promise<Buffer>,
+  ask: AskGiver,
   giver: string,
   copy: string,
   { path, shards, log }: TakerOptions,
@@ -246,12 +272,16 @@ async function takeFrom(
   const folder = join(path, TAKEN);
   const startedAtMs = performance.now();
   log.info({ node: giver }, 'the data of another node is copied');
+  const filesNow = (): Promise<CopiedFile[] | null> => ask({ ask: 'files', copy }, (answer) => packr.unpack(answer));
   let files: CopiedFile[] | null;
-  while (!(files = packr.unpack(await ask({ ask: 'files', copy })) as CopiedFile[] | null)) await sleep(LOOK_MS);
+  while (!(files = await filesNow())) await sleep(LOOK_MS);
   rmSync(folder, { recursive: true, force: true });
   for (const [file, { path: name, bytes }] of files.entries())
-    await takeFile(join(folder, safeName(name)), bytes, (from) => ask({ ask: 'piece', copy, file, from }));
-  await ask({ ask: 'end', copy }).catch(() => undefined);
+    await takeFile(join(folder, safeName(name)), bytes, (from, length) => {
+      const question: PieceQuestion = { ask: 'piece', copy, file, from, isSummed: true };
+      return ask(question, (answer) => pieceIn(answer, question, length));
+    });
+  await ask({ ask: 'end', copy }, () => undefined).catch(() => undefined);
   writeFileSync(join(folder, WHOLE), '', { flush: true });
   syncDirectory(folder);
   putInPlace(path, shards);
@@ -266,12 +296,13 @@ function safeName(name: string): string {
   return join(environment, basename(name));
 }
 
-async function asked(ask: NodeAsk, node: string, question: Question): Promise<Buffer> {
+async function asked<T>(ask: NodeAsk, node: string, question: Question, take: (answer: Buffer) => T): Promise<T> {
   const packed = packr.pack(question);
   for (let tries = 1; ; tries++) {
     try {
-      return await ask('copy', node, packed, ASK_MS);
+      return take(await ask('copy', node, packed, ASK_MS));
     } catch (error) {
+      if (error instanceof NoCopy) throw error;
       if (tries === ASK_TRIES)
         throw new GiverGone(`the node ${node} does not go on with the copy of its data (${(error as Error).message})`);
       await sleep(AGAIN_MS);
@@ -310,7 +341,18 @@ async function begunCopy(
   );
 }
 
-async function takeFile(path: string, bytes: number, ask: (from: number) => Promise<Buffer>): Promise<void> {
+/** The piece in an answer. Throws Error if it is not what was asked for, and NoCopy for a giver that sends none like it. */
+function pieceIn(answer: Buffer, asked: PieceQuestion, bytes: number): Buffer {
+  if (answer.length !== SUM_BYTES + bytes)
+    throw new NoCopy('the node that gives the copy is of another version: update it first');
+  const piece = answer.subarray(SUM_BYTES);
+  if (answer.readUInt32LE() !== sumOf(asked, piece)) throw new Error('a piece of the copy does not match its checksum');
+  return piece;
+}
+
+type AskPiece = (from: number, bytes: number) => Promise<Buffer>;
+
+async function takeFile(path: string, bytes: number, ask: AskPiece): Promise<void> {
   mkdirSync(dirname(path), { recursive: true });
   const file = await open(path, 'w');
   try {
@@ -318,7 +360,7 @@ async function takeFile(path: string, bytes: number, ask: (from: number) => Prom
     const takePieces = async (): Promise<void> => {
       for (let from = next; from < bytes; from = next) {
         next = from + PIECE_BYTES;
-        await writePiece(file, from, Math.min(PIECE_BYTES, bytes - from), await ask(from));
+        await writeWhole(file, await ask(from, Math.min(PIECE_BYTES, bytes - from)), from);
       }
     };
     await Promise.all(Array.from({ length: PIECES_UNDER_WAY }, takePieces));
@@ -329,9 +371,8 @@ async function takeFile(path: string, bytes: number, ask: (from: number) => Prom
   syncDirectory(dirname(path));
 }
 
-async function writePiece(file: FileHandle, from: number, bytes: number, piece: Buffer): Promise<void> {
-  if (piece.length !== bytes) throw new NoCopy('the node that gives the copy is of another version: update it first');
-  for (let at = 0; at < bytes; ) at += (await file.write(piece, at, bytes - at, from + at)).bytesWritten;
+async function writeWhole(file: FileHandle, piece: Buffer, from: number): Promise<void> {
+  for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at, from + at)).bytesWritten;
 }
 
 /**

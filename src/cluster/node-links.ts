@@ -27,7 +27,13 @@ type LinkAddress = Omit<NodeAddress, 'fronts'>;
 const TOPICS = ['copy', 'search', 'job', 'queries'] as const;
 export type Topic = (typeof TOPICS)[number];
 
-export type Answering = (question: Uint8Array) => Promise<Uint8Array>;
+/** An answer in memory that is used again: `sent` is called once it has been sent, or will not be. */
+export interface LentAnswer {
+  readonly bytes: Uint8Array;
+  readonly sent: () => void;
+}
+
+export type Answering = (question: Uint8Array) => Promise<Uint8Array | LentAnswer>;
 
 /** Rejects if the node does not answer in time, cannot be reached, or cannot answer. */
 export type NodeAsk = (about: Topic, node: string, question: Uint8Array, timeoutMs: number) => Promise<Buffer>;
@@ -133,15 +139,15 @@ class FrameWriter {
 
   constructor(private readonly socket: TLSSocket) {}
 
-  write(id: number, kind: number, payload: Uint8Array): void {
+  write(id: number, kind: number, payload: Uint8Array, sent?: () => void): void {
     const header = Buffer.allocUnsafe(HEADER_BYTES);
     header.writeUInt32LE(payload.length, 0);
     header.writeUInt32LE(id, 4);
     header.writeUInt8(kind, 8);
     if (this.waiting.push(header) === 1) setImmediate(this.flush);
-    if (payload.length < LARGE_BYTES) return void this.waiting.push(payload);
+    if (payload.length < LARGE_BYTES && !sent) return void this.waiting.push(payload);
     this.flush();
-    this.send(payload);
+    this.send(payload, sent);
   }
 
   private readonly flush = (): void => {
@@ -149,8 +155,9 @@ class FrameWriter {
     this.waiting = [];
   };
 
-  private send(bytes: Uint8Array): void {
-    if (this.socket.writable) this.socket.write(bytes);
+  private send(bytes: Uint8Array, sent: () => void = () => undefined): void {
+    if (this.socket.writable) this.socket.write(bytes, sent);
+    else sent();
   }
 }
 
@@ -366,7 +373,10 @@ export class LinkServer {
     onFrames(socket, (id, kind, question) => {
       if (kind === ARE_YOU_THERE) return writer.write(id, ANSWERED, new Uint8Array());
       this.answer(kind, question).then(
-        (answer) => writer.write(id, ANSWERED, answer),
+        (answer) => {
+          const { bytes, sent } = 'bytes' in answer ? answer : { bytes: answer };
+          writer.write(id, ANSWERED, bytes, sent);
+        },
         // Who asks hears no more of a failure, and asks again or another node.
         () => writer.write(id, FAILED, new Uint8Array()),
       );
@@ -379,7 +389,7 @@ export class LinkServer {
       .on('close', () => this.sockets.delete(socket));
   }
 
-  private async answer(kind: number, question: Uint8Array): Promise<Uint8Array> {
+  private async answer(kind: number, question: Uint8Array): ReturnType<Answering> {
     const answer = this.answers.get(kind);
     if (!answer) throw new Error('nobody answers that');
     return answer(question);

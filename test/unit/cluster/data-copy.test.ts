@@ -1,17 +1,19 @@
 // Copies of a node's data over real sockets: a giver that ends in the middle, and one that another taker has.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CopyGiver, NoCopy, takeCopy } from '../../../src/cluster/data-copy.js';
 import type { LogStream } from '../../../src/cluster/log-stream.js';
-import { LinkServer, newKey } from '../../../src/cluster/node-links.js';
+import { type LentAnswer, LinkServer, newKey } from '../../../src/cluster/node-links.js';
 import { shardNames } from '../../../src/storage/data-directory.js';
 import { SILENT } from '../../kit/log.js';
 import { tempDirectory } from '../../kit/temp.js';
 
 const [SHARD] = shardNames(1) as [string];
+const PIECE_BYTES = 512 * 1024;
 const CATALOG = Buffer.alloc(3_000_000, 5);
 
 interface Giver {
@@ -22,12 +24,22 @@ interface Giver {
   pieces: number;
 }
 
+interface GiverWish {
+  applied: number;
+  copyMs: number;
+  endsAfter: number;
+  /** What becomes of each piece before it is sent. */
+  held: (piece: LentAnswer, number: number) => Promise<LentAnswer>;
+}
+
+const keep: GiverWish['held'] = async (piece) => piece;
+
 /** A node whose catalog is `content`, after some time for the copy. `endsAfter` pieces it is gone. */
 async function giverOf(
   t: TestContext,
   node: string,
   content: Buffer,
-  { applied = 10, copyMs = 0, endsAfter = Infinity } = {},
+  { applied = 10, copyMs = 0, endsAfter = Infinity, held = keep }: Partial<GiverWish> = {},
 ): Promise<Giver> {
   const links = await LinkServer.listen({ listen: '127.0.0.1:0', advertised: '', key: newKey() });
   t.after(() => links.close());
@@ -54,8 +66,9 @@ async function giverOf(
   };
   links.on('copy', async (question) => {
     const answer = await giver.answer(question);
-    if (answer.length > 100_000 && ++state.pieces > endsAfter) links.close();
-    return answer;
+    if (!('bytes' in answer)) return answer;
+    if (++state.pieces > endsAfter) links.close();
+    return held(answer, state.pieces);
   });
   return state;
 }
@@ -85,6 +98,35 @@ test('a giver that ends in the middle is left for another one, whose copy is tak
   assert.ok(read(path, 'catalog').equals(CATALOG));
   assert.equal(read(path, SHARD).toString(), 'b');
   assert.ok(!existsSync(join(path, 'copy')));
+});
+
+test('pieces that are sent in another order than they were asked for are where they belong', async (t) => {
+  const content = randomBytes(20_000_000);
+  // One piece in five is sent when many others have been.
+  const giver = await giverOf(t, 'a', content, {
+    held: async (piece, number) => {
+      if (number % 5 === 1) await sleep(200);
+      return piece;
+    },
+  });
+  assert.ok(read(await taken(t, [giver], 3000), 'catalog').equals(content));
+  // None was asked for again; the other file has one.
+  assert.equal(giver.pieces, Math.ceil(content.length / PIECE_BYTES) + 1);
+});
+
+test('a piece that is not what was asked for is asked for again', async (t) => {
+  const content = randomBytes(3_000_000);
+  let first: Uint8Array | undefined;
+  const giver = await giverOf(t, 'a', content, {
+    held: async ({ bytes, sent }, number) => {
+      first ??= Buffer.from(bytes);
+      if (number === 2) return { bytes: first, sent };
+      if (number === 3) bytes[1000]! ^= 1;
+      return { bytes, sent };
+    },
+  });
+  assert.ok(read(await taken(t, [giver], 3000), 'catalog').equals(content));
+  assert.ok(giver.pieces > Math.ceil(content.length / PIECE_BYTES) + 1, `${giver.pieces} pieces`);
 });
 
 test('takers that come at once get a copy one after the other, however short they look for a giver', async (t) => {

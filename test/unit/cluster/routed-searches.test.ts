@@ -173,7 +173,7 @@ class Nodes {
           await sleep(timeoutMs, undefined, { ref: false });
           throw new Error('timeout');
         }
-        return Buffer.from(await (this.answers.get(node) as Answering)(question));
+        return Buffer.from((await (this.answers.get(node) as Answering)(question)) as Uint8Array);
       },
       node: name,
       meter,
