@@ -4,7 +4,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CollectionId } from '../../api/ids.js';
-import { CATALOG_TABLES, decodeCollection } from '../catalog-records.js';
+import type { ShadowPurpose, StoredCollection } from '../catalog-commands.js';
+import { CATALOG_TABLES, type CatalogTable, decodeCollection, decodeShadow } from '../catalog-records.js';
 import {
   CheckpointFiles,
   DamagedCheckpoint,
@@ -199,7 +200,7 @@ export async function* checkDirectory(path: string): AsyncGenerator<Finding> {
 }
 
 function* findings(directory: DataDirectory): Generator<Finding> {
-  const catalog = checkPages(directory.path, CATALOG, ['collections']);
+  const catalog = checkPages(directory.path, CATALOG, NAMING_TABLES);
   yield* told(CATALOG, catalog);
   if (catalog.damage.length === 0)
     yield* inEnvironment(directory, CATALOG, CATALOG_TABLES, (tables) => checkJournal(CATALOG, tables));
@@ -244,10 +245,28 @@ function* checkJournal(environment: string, { journal }: { journal: Table }): Ge
     };
 }
 
-/** `tenant/name` by id, of the collections whose records are intact. */
+/** The tables of the catalog that `namesIn` needs. */
+export const NAMING_TABLES: readonly CatalogTable[] = ['collections', 'staged'];
+
+const SHADOWS: Readonly<Record<ShadowPurpose, string>> = {
+  reindex: 'as it is being reindexed',
+  spread: 'as it is being spread',
+  restore: 'as it is being restored',
+  previous: 'as it was before',
+};
+
+/** `tenant/name` by id, of the collections whose records are intact; a shadow collection has what it is added. */
 export function namesIn({ whole }: PagesFound): CollectionNames {
-  const collections = (whole.get(CATALOG_TABLES[0]) ?? []).map(({ value }) => decodeCollection(value));
-  return new Map(collections.map(({ id, tenant, name }) => [id as CollectionId, `${tenant}/${name}`]));
+  const [collections = [], shadows = []] = NAMING_TABLES.map((table) =>
+    (whole.get(table) ?? []).map(({ value }) => value),
+  );
+  const name = (one: StoredCollection): string => `${one.tenant}/${one.name}`;
+  return new Map([
+    ...collections.map(decodeCollection).map((one): [CollectionId, string] => [one.id, name(one)]),
+    ...shadows
+      .map(decodeShadow)
+      .map((one): [CollectionId, string] => [one.id, `${name(one.collection)} ${SHADOWS[one.purpose]}`]),
+  ]);
 }
 
 function* told(environment: string, { damage, records }: PagesFound): Generator<Finding> {

@@ -32,6 +32,7 @@ import {
   checkPages,
   collectionsIn,
   nameOf,
+  NAMING_TABLES,
   namesIn,
   printable,
 } from './check.js';
@@ -159,7 +160,7 @@ function* repairAll(directory: DataDirectory): Generator<Finding> {
   // Intact checkpoints are removed too, since the store they are based on may change.
   rmSync(join(path, CHECKPOINTS), { recursive: true, force: true });
   yield* repairPages(path, CATALOG, CATALOG_TABLES);
-  const names = namesIn(checkPages(path, CATALOG, ['collections']));
+  const names = namesIn(checkPages(path, CATALOG, NAMING_TABLES));
   let lastId = Math.max(0, ...names.keys());
   for (const environment of shardNames(directory.shards)) {
     yield* repairPages(path, environment, SHARD_TABLES);

@@ -5,6 +5,8 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createPrng } from '../../../src/base/prng.js';
+import type { StoredCollection } from '../../../src/storage/catalog-commands.js';
+import { CatalogStore } from '../../../src/storage/catalog.js';
 import { CATALOG_TABLES } from '../../../src/storage/catalog-records.js';
 import { numberKey } from '../../../src/storage/change-log.js';
 import { checkDirectory, findingLine } from '../../../src/storage/check/check.js';
@@ -104,6 +106,24 @@ for (const table of ['documents', 'members', 'chunks', 'texts', 'vectors']) {
     await healed.stop();
   });
 }
+
+test('a flipped bit in a collection that is kept to go back to: check names it, and repair mends it', async () => {
+  const dataDir = copy();
+  const catalog = CatalogStore.open(join(dataDir, 'catalog'), false);
+  const { id: victim, ...settings } = catalog.all().find(({ name }) => name === 'victim') as StoredCollection;
+  const nowIso = new Date().toISOString();
+  const wanted = { purpose: 'reindex', replaces: victim, created_at: nowIso, collection: settings } as const;
+  const { id } = catalog.shadow.stage(wanted);
+  catalog.shadow.switchTo({ id, expect: victim, nowIso, keptUntilMs: Date.now() + 600_000 });
+  catalog.close();
+  assert.deepEqual(await lines(checkDirectory(dataDir)), []);
+  const path = environmentFile(dataDir, 'shard-0');
+  flipValue(path, entriesOf(path).find(({ table, key }) => table === 'texts' && key.readUInt32BE() === victim)!);
+  const found = await lines(checkDirectory(dataDir));
+  assert.match(found.join('\n'), /collection acme\/victim as it was before, document "D\d"/);
+  assert.ok((await lines(repairDirectory(dataDir))).length > 0);
+  assert.deepEqual(await lines(checkDirectory(dataDir)), []);
+});
 
 test('a flipped bit in the catalog record of a collection: it is refused and not made anew, the other serves, and nothing is purged', async () => {
   const dataDir = copy();
