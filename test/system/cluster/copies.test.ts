@@ -1,7 +1,7 @@
 // Nodes that cannot have their data from the log take a copy of another node's: new ones where the log does not begin with
 // nothing, and ones that were away while what they lack was deleted from it.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
@@ -123,6 +123,49 @@ test('nodes that lack what the log has deleted copy the data beside writes', { s
   isOver = true;
   await writing;
   await areEqual([a, back, c, fresh, risen], next);
+});
+
+test('when a node is killed while it gives a copy, the new node takes that of another one', {
+  skip,
+  timeout: 240_000,
+}, async () => {
+  const nats = await startNats();
+  const givers = [await startNode(nats), await startNode(nats)] as const;
+  const [first] = givers;
+  // A copy of these takes a moment.
+  const text = 'The whale goes down into the sea. '.repeat(2000);
+  for (let i = 0; i < 300; i++)
+    assert.equal((await ask(first, 'POST', DOCUMENTS, { docid: `large${i}`, text })).status, 201);
+  await write(first, 0, 30);
+  await areEqual(givers, 330);
+  const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
+  const streams = (await jetstreamManager(connection)).streams;
+  const { state } = await streams.info('SHEAF_main');
+  await streams.purge('SHEAF_main', { seq: state.last_seq - 5 });
+  await connection.close();
+  const SHEAF_DATA_DIR = tempDirectory();
+  const taker = spawnServe({
+    ...first.env,
+    SHEAF_STORAGE__PARTITIONS: '2',
+    SHEAF_LOG__LEVEL: 'info',
+    SHEAF_DATA_DIR,
+    SHEAF_SERVER__PORT: '0',
+  });
+  const copied = /"node":"([\w-]+)","msg":"the data of another node is copied"/;
+  await until(() => copied.test(taker.output()), 'no copy is begun');
+  const [, id = ''] = copied.exec(taker.output()) ?? [];
+  const idOf = ({ env }: Node): string => readFileSync(join(env.SHEAF_DATA_DIR as string, 'node-id'), 'utf8');
+  const giver = givers.find((node) => idOf(node).includes(id)) as Node;
+  await end(giver, 'SIGKILL');
+  await until(
+    () => taker.output().includes('the data has been copied'),
+    () => taker.output(),
+  );
+  assert.match(taker.output(), /a node is asked for a copy again/);
+  taker.child.kill('SIGTERM');
+  await taker.ended;
+  const taken = await startNode(nats, { SHEAF_DATA_DIR });
+  await areEqual([...givers.filter((node) => node !== giver), taken, await restartNode(nats, giver)], 330);
 });
 
 test('without another node there is no copy, and a sentence says so', { skip, timeout: 180_000 }, async () => {
