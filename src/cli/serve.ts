@@ -251,8 +251,9 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
       await server.stop();
       if (!joining) return EXIT.done;
       // Clients know the port, which may have been any that was free.
-      const again = await startedAgain({ ...config, port: server.port }, log, joining, told);
-      if (!again) return EXIT.done;
+      const again = await Promise.race([startedAgain({ ...config, port: server.port }, log, joining), told]);
+      // It serves nobody yet and may wait for other nodes, and what it has on disk is whole at any moment.
+      if (!again) process.exit(EXIT.done);
       server = again;
     }
   } catch (error) {
@@ -264,17 +265,10 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
 
 /**
  * Starts a server whose node begins anew. While no other node gives it a copy, it looks again, by turns for a copy and with
- * its own data, which may have become enough. Resolves to undefined if it is told to stop.
+ * its own data, which may have become enough.
  */
-async function startedAgain(
-  config: Config,
-  log: Log,
-  joining: JoinOptions,
-  told: Promise<undefined>,
-): Promise<RunningServer | undefined> {
-  let isOver = false as boolean;
-  void told.then(() => (isOver = true));
-  for (let options = joining; !isOver; options = options.copies ? {} : joining) {
+async function startedAgain(config: Config, log: Log, joining: JoinOptions): Promise<RunningServer> {
+  for (let options = joining; ; options = options.copies ? {} : joining) {
     try {
       return await startServer(config, log, options);
     } catch (error) {
@@ -282,7 +276,6 @@ async function startedAgain(
       log.warn({ reason: error.message }, 'the node begins anew once more');
     }
   }
-  return undefined;
 }
 
 function descriptorsOf({ partitions, frontThreads, threads: { search, embed, batch } }: Config): number {

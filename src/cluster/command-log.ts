@@ -12,7 +12,7 @@ import type { AppliedLog } from '../storage/journal.js';
 import { LEAD, Leadership } from './leadership.js';
 import { type LogStream, StreamFull, type StreamMessage } from './log-stream.js';
 import type { NodeAddress } from './node-links.js';
-import { type FenceReason, type KnownNodes, NodeStates, type ToldState } from './node-states.js';
+import { type FenceReason, type KnownNodes, type NodeState, NodeStates, type ToldState } from './node-states.js';
 import { type Difference, RecentMessages } from './recent-messages.js';
 import { TargetQueues, type TargetQueuesOptions } from './target-queues.js';
 
@@ -74,6 +74,8 @@ const HALF_FULL = 1 / 2;
 const NEARLY_FULL = 3 / 4;
 /** From here on writes are refused; the rest is for messages of the nodes themselves. */
 const FULL = 15 / 16;
+/** Messages that all nodes have, and that are kept until it is nearly full: nodes whose data differs see from where on. */
+const KEPT_BEHIND = 64;
 /** A node that has not found out in this time after its start what the stream has serves reads of what it has itself. */
 const UNANSWERED_MS = 10_000;
 const RECENT_TOLD = 16;
@@ -491,8 +493,8 @@ export class ReplicatedLog implements CommandLog {
 
   /**
    * Deletes messages that every node has applied, once the stream is half full. Nodes that were not heard of for a day do
-   * not count; they begin with a copy of another one. Once it is nearly full, the nodes that are there decide, if they are
-   * two or more. Where nobody leads and the stream is full, every node does it, since there may be no room to lead.
+   * not count; they begin with a copy of another one. Fenced nodes may have applied other messages, and need them all to
+   * see which. Once it is nearly full, the nodes that are there and not fenced decide, if two or more are there. Where nobody leads and the stream is full, every node does it, since there may be no room to lead.
    */
   private async trim(): Promise<void> {
     const { stream, log } = this.options;
@@ -503,10 +505,12 @@ export class ReplicatedLog implements CommandLog {
     const isOurs = this.isLeader || (fullness > FULL && this.leaderNode() === undefined);
     if (!isOurs || id !== stream.id || fullness < HALF_FULL) return;
     const there = this.nodes.counted();
-    const holding = fullness > NEARLY_FULL && there.length > 1 ? there : this.nodes.all();
-    const before = Math.min(this.committed, ...holding.map(({ committed }) => committed));
+    const isShort = fullness > NEARLY_FULL && there.length > 1;
+    const holding = isShort ? there.filter(({ fenced }) => fenced === null) : this.nodes.all();
+    const has = ({ fenced, committed }: NodeState): number => (fenced === null ? committed : 0);
+    const before = Math.min(this.committed, ...holding.map(has)) - (isShort ? 0 : KEPT_BEHIND);
     if (before <= first) return;
-    const left = this.nodes.all().flatMap(({ node, committed }) => (committed < before ? [node] : []));
+    const left = this.nodes.all().flatMap((each) => (has(each) < before ? [each.node] : []));
     if (left.length > 0)
       log.warn({ nodes: left }, 'the command log is nearly full: what nodes lack that are away is deleted from it');
     await stream.trim(before);

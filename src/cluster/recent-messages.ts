@@ -116,12 +116,19 @@ export class RecentMessages {
     const begunOthers = [...this.begun].filter(([sequence, { id }]) => isOther(sequence, id));
     const isKnown = ([sequence, { wasApplied }]: [number, BegunMessage]): boolean =>
       !wasApplied || this.messages.has(sequence);
-    const [earliest] = own;
+    const firstOther = Math.min(
+      ...[...others.map(({ sequence }) => sequence), ...begunOthers.map(([sequence]) => sequence)],
+    );
+    // Before a message that both have, there is nothing that this node alone has.
+    const haveCommon = [...own.map(({ sequence }) => sequence), ...this.begun.keys()].some(
+      (sequence) => sequence >= first && sequence < firstOther,
+    );
     const known = new Set([...ids.values()].map(firstId));
     return {
-      isOther: begunOthers.length > 0 || others.length > 0,
+      isOther: firstOther < Infinity,
       isWhole:
-        begunOthers.every(isKnown) && (others.length === 0 || earliest !== others[0] || earliest?.sequence === 1),
+        begunOthers.every(isKnown) &&
+        (firstOther === Infinity || firstOther === 1 || haveCommon || this.messages.size === 0),
       alone: others
         .filter(({ id }) => id !== '' && !known.has(firstId(id)))
         .map((one) => ({ ...one, id: idAgain(one.id) })),

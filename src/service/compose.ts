@@ -141,12 +141,20 @@ export function createService(
   return { parts, services };
 }
 
+/** A part that takes longer to close is named in the log. */
+const LATE_MS = 10_000;
+
 /** Closes all pools and jobs. Call it when no request is under way. */
 export async function closeService({ parts, services }: Service): Promise<void> {
   const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog, recovery } =
     parts;
+  const { log } = services.archive.store;
+  const closed = async (what: string, closing: Promise<unknown>): Promise<void> => {
+    const late = setTimeout(() => log.warn({ waitsFor: what }, 'the server is still stopping'), LATE_MS);
+    await closing.finally(() => clearTimeout(late));
+  };
   services.metrics.history.close();
-  await services.backups.close();
+  await closed('backups', services.backups.close());
   parts.sharing?.placer.close();
   parts.sharing?.routed.close();
   recovery?.close();
@@ -154,13 +162,18 @@ export async function closeService({ parts, services }: Service): Promise<void> 
   const jobsEnded = jobs.close();
   // What jobs wait for, the log may not take now. Another node goes on with them.
   commandLog?.close();
-  await jobsEnded;
+  await closed('jobs', jobsEnded);
   recallSampler.close();
   embedders.close();
-  await archives.close();
+  await closed('archives', archives.close());
   // Search workers read what the owners of the shards close, so they are closed first.
-  await searches.close();
-  await Promise.all([shards.close(), embed.close(), batch.close(), queryLog.close()]);
+  await closed('searches', searches.close());
+  await Promise.all([
+    closed('shards', shards.close()),
+    closed('embedding', embed.close()),
+    closed('documents', batch.close()),
+    closed('query log', queryLog.close()),
+  ]);
 }
 
 /** Callbacks from long-lived objects to use cases, which are created after them. */

@@ -368,6 +368,24 @@ test('a stream that is nearly full keeps nothing for nodes that are away, if two
   for (const { log } of [first, second]) log.close();
 });
 
+test('a fenced node, whose data may be other, keeps what comes after its last own message, until the stream is nearly full', async () => {
+  const prng = createPrng(33);
+  const stream = new FakeStream(prng);
+  const [first, fenced] = ['a', 'b'].map((name) => new FakeNode(name, stream, prng, 100)) as [FakeNode, FakeNode];
+  for (let i = 0; i < 40; i++)
+    for (const target of [0, 1, 'catalog'] as const) await first.log.append(target, [command(`${i}`)], () => undefined);
+  await until(() => fenced.log.applied >= 120, 'the other node does not catch up');
+  fenced.log.leave();
+  await until(() => first.log.nodes.all().some((each) => each.fenced !== null), 'the fence is not heard of');
+  const trimmedTo = (): number => stream.trimmedTo;
+  stream.bytes = 700 * 1024;
+  await sleep(1500);
+  assert.equal(trimmedTo(), 0, 'the fenced node cannot see any more which messages it alone has');
+  stream.bytes = 800 * 1024;
+  await until(() => trimmedTo() > 0, 'the fenced node fills the stream');
+  for (const { log } of [first, fenced]) log.close();
+});
+
 test('a stream that is full but for what the nodes need refuses writes at once, and barriers are still made', async () => {
   const { stream, node } = await started(32);
   stream.bytes = 1000 * 1024;

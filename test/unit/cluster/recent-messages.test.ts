@@ -48,6 +48,18 @@ test('what a log lacks is known as a whole from a message that both have, or fro
   assert.deepEqual([all.isOther, all.isWhole, alone(all)], [true, true, ['m1+', 'm2+']]);
 });
 
+test('what a log no longer has might have been other than what was received, so the difference is not known as a whole', () => {
+  const recent = recentOf(140, 142);
+  recent.begin(143, { id: 'm143', wasApplied: false });
+  const deleted = recent.differenceFrom(log(143, 145, 143));
+  assert.deepEqual([deleted.isOther, deleted.isWhole], [true, false]);
+  const there = recent.differenceFrom(log(140, 145, 141));
+  assert.deepEqual([there.isOther, there.isWhole, alone(there)], [true, true, ['m142+']]);
+  const looked = new RecentMessages();
+  looked.begin(143, { id: 'm143', wasApplied: false });
+  assert.equal(looked.differenceFrom(log(143, 145, 143)).isWhole, true, 'it has applied nothing');
+});
+
 test('what was applied before the start has to be known, and what was only looked at has not', () => {
   for (const [wasApplied, isKnown, isWhole] of [
     [true, false, false],
