@@ -168,6 +168,35 @@ test('when a node is killed while it gives a copy, the new node takes that of an
   await areEqual([...givers.filter((node) => node !== giver), taken, await restartNode(nats, giver)], 330);
 });
 
+test('a node that begins anew and waits for a copy ends when it is told to', { skip, timeout: 180_000 }, async () => {
+  const nats = await startNats();
+  const addresses = JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[];
+  const a = await startNode(nats);
+  const info = { SHEAF_LOG__LEVEL: 'info' };
+  const b = await startNode(nats, { ...info, SHEAF_CLUSTER__NATS: JSON.stringify(addresses.slice(2)) });
+  await write(a, 0, 5);
+  await areEqual([a, b], 5);
+  // It is without the log while what it lacks is written and deleted.
+  const [, , server] = nats.servers;
+  await server?.kill();
+  await write(a, 5, 5);
+  const connection = await connect({ servers: addresses.slice(0, 2) });
+  const { streams } = await jetstreamManager(connection);
+  await streams.purge('SHEAF_main', { seq: (await streams.info('SHEAF_main')).state.last_seq });
+  await connection.close();
+  await server?.start();
+  await until(
+    () => b.output().includes('the node begins anew'),
+    () => b.output(),
+  );
+  await end(a, 'SIGKILL');
+  // It has closed what served before.
+  await until(async () => (await fetch(`${b.url}/health/live`).catch(() => undefined)) === undefined);
+  b.child.kill('SIGTERM');
+  assert.equal(await b.ended, 0);
+  assert.doesNotMatch(b.output(), /once more|no other node|has been copied/);
+});
+
 test('without another node there is no copy, and a sentence says so', { skip, timeout: 180_000 }, async () => {
   const nats = await startNats();
   const node = await startNode(nats);
