@@ -8,6 +8,7 @@ import type { Log } from '../base/log.js';
 import { OperatorError } from '../base/operator-error.js';
 import { sharedNowMs } from '../base/clock.js';
 import { canPassSockets } from '../base/native-threads.js';
+import { untilEnded } from '../base/stopping.js';
 import { internalErrorOf } from '../base/thread.js';
 import type { Config } from '../config/config.js';
 import { NoCopy } from '../cluster/data-copy.js';
@@ -84,7 +85,7 @@ export async function startServer(config: Config, log: Log, joining: JoinOptions
     }
     // Event streams would otherwise stay open until the drain times out.
     service.parts.events.close();
-    await listener.drain(config.limits.drainTimeoutMs);
+    await untilEnded(log, 'requests', listener.drain(config.limits.drainTimeoutMs));
     await close();
   };
   const mustRejoin = service.parts.recovery?.mustRejoin() ?? new Promise<never>(() => undefined);

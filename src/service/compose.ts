@@ -6,6 +6,7 @@ import type { PlacedMemory } from '../api/memory-placement.js';
 import { QUERY_LOG_BYTES_MAX, QUERY_LOG_WAITING_BYTES_MAX } from '../api/limits.js';
 import { PAGE_BYTES, spreadOverNodes } from '../base/arena-memory.js';
 import type { Log } from '../base/log.js';
+import { untilEnded } from '../base/stopping.js';
 import { join } from 'node:path';
 import { TEMPORARY } from '../storage/data-directory.js';
 import { SharedMeters } from '../base/meters.js';
@@ -141,18 +142,12 @@ export function createService(
   return { parts, services };
 }
 
-/** A part that takes longer to close is named in the log. */
-const LATE_MS = 10_000;
-
 /** Closes all pools and jobs. Call it when no request is under way. */
 export async function closeService({ parts, services }: Service): Promise<void> {
   const { shards, searches, embed, embedders, batch, archives, queryLog, recallSampler, jobs, commandLog, recovery } =
     parts;
   const { log } = services.archive.store;
-  const closed = async (what: string, closing: Promise<unknown>): Promise<void> => {
-    const late = setTimeout(() => log.warn({ waitsFor: what }, 'the server is still stopping'), LATE_MS);
-    await closing.finally(() => clearTimeout(late));
-  };
+  const closed = (what: string, closing: Promise<unknown>): Promise<void> => untilEnded(log, what, closing);
   services.metrics.history.close();
   await closed('backups', services.backups.close());
   parts.sharing?.placer.close();
