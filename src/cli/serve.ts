@@ -254,7 +254,7 @@ export async function serve(env: NodeJS.ProcessEnv, print: (line: string) => voi
       // Clients know the port, which may have been any that was free.
       const again = await Promise.race([startedAgain({ ...config, port: server.port }, log, joining), told]);
       // It serves nobody yet and may wait for other nodes, and what it has on disk is whole at any moment.
-      if (!again) process.exit(EXIT.done);
+      if (!again) return EXIT.done;
       server = again;
     }
   } catch (error) {

@@ -6,7 +6,7 @@ import { AppError } from '../../api/errors.js';
 import type { CollectionId } from '../../api/ids.js';
 import type { StoredJob } from '../../storage/catalog-commands.js';
 import { giveUpShadow, nowIso, switchCollection } from '../collections/catalog-changes.js';
-import type { Shadow } from '../collections/shadow-collections.js';
+import type { Shadow, ShadowCollections } from '../collections/shadow-collections.js';
 import { countCollection } from '../collections/usage.js';
 import { type Copy, type Page, copyMissing, untilIndexedAll, writesBefore } from './copy.js';
 import { passGate } from './gate.js';
@@ -263,7 +263,7 @@ class JobRun implements Run {
 const GRACE_MS = 30_000;
 
 /** Takes note of the replaced collections that there are. */
-function noteReplaced({ store: { shadows }, jobs: { replacedMs } }: ReindexContext): void {
+function noteReplaced(shadows: ShadowCollections, replacedMs: Map<CollectionId, number>): void {
   for (const id of replacedMs.keys()) if (!shadows.find(id)) replacedMs.delete(id);
   for (const { id, purpose } of shadows.all())
     if (purpose === 'previous' && !replacedMs.has(id)) replacedMs.set(id, performance.now());
@@ -309,12 +309,12 @@ export function beginRun(context: ReindexContext, { job_id: id }: StoredJob): vo
  */
 export async function resumeJobs(context: ReindexContext): Promise<void> {
   const { jobs, store } = context;
-  const { log } = store;
+  const { log, shadows } = store;
   if (jobs.hasResumed) return;
   jobs.hasResumed = true;
   const { leader } = context;
   jobs.every(SWEEP_MS, () => {
-    noteReplaced(context);
+    noteReplaced(shadows, jobs.replacedMs);
     if (leader?.isHere === false) return;
     sweepKept(context).catch((error: unknown) =>
       log.error({ error: String(error) }, 'previous vector spaces could not be checked for removal'),

@@ -370,6 +370,22 @@ test('a node starts and is read while the servers of the log find no leader, and
   }, 'the node takes no writes');
 });
 
+test('a node that is cut off from the log ends when it is told to', { skip, timeout: 120_000 }, async (t) => {
+  const network = new Network();
+  t.after(() => network.close());
+  const nats = await startNats({ network });
+  for (const cut of ['both', 'in'] as const) {
+    const node = await startNode({ env: await nats.envOf(cut) });
+    const put = (docid: string): ReturnType<typeof ask> => ask(node, 'POST', DOCUMENTS, { docid, text: 'A whale.' });
+    assert.equal((await put('one')).status, 201);
+    network.cut(cut, cut);
+    const { json } = await put('two');
+    assert.equal(json.code, 'log_unavailable');
+    node.child.kill('SIGTERM');
+    assert.equal(await node.ended, 0, node.output());
+  }
+});
+
 test('a cluster that cannot be kept refuses to start, and says what to change', { skip }, async () => {
   const outputOf = async (env: Record<string, string>): Promise<string> => {
     const server = spawnServe({ SHEAF_DATA_DIR: tempDirectory(), ...env });
