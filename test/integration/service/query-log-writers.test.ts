@@ -121,7 +121,7 @@ test('what a front thread has gathered when it dies is counted', async () => {
   const { queryLog } = server.parts;
   let searched = 0;
   // What has been gathered may have been sent before the thread dies.
-  while (queryLog.counts.died === 0 && searched < 300) {
+  while (queryLog.counts.died === 0 && searched < 2000) {
     await search(server, docs, searched, searched + 20);
     searched += 20;
     await Promise.all([0, 1].map((front) => frontPoolOf(server).kill(front)));
