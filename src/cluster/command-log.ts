@@ -89,7 +89,7 @@ export class ReplicatedLog implements CommandLog {
   private readonly queues: TargetQueues;
   private readonly leadership: Leadership;
   private readonly pending = new Map<string, Pending>();
-  /** Another one each time that the node begins. Ids of messages begin with it, so they differ from those of an earlier run. */
+  /** Another one each time that the node begins. Ids of messages begin with it, so that they differ from earlier ones. */
   readonly session = randomUUID();
   private appended = 0;
   /** What the data of each target has applied of the log. */
@@ -494,7 +494,8 @@ export class ReplicatedLog implements CommandLog {
   /**
    * Deletes messages that every node has applied, once the stream is half full. Nodes that were not heard of for a day do
    * not count; they begin with a copy of another one. Fenced nodes may have applied other messages, and need them all to
-   * see which. Once it is nearly full, the nodes that are there and not fenced decide, if two or more are there. Where nobody leads and the stream is full, every node does it, since there may be no room to lead.
+   * see which. Once it is nearly full, the nodes that are there and not fenced decide, if two or more are there. Where
+   * nobody leads and the stream is full, every node does it, since there may be no room to lead.
    */
   private async trim(): Promise<void> {
     const { stream, log } = this.options;

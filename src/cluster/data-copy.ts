@@ -99,7 +99,7 @@ class PieceBuffers {
 }
 
 /** Covers what the piece is of, so that another piece in its place is noticed. */
-const sumOf = ({ copy, file, from }: { copy: string; file: number; from: number }, piece: Uint8Array): number =>
+const sumOf = ({ copy, file, from }: PieceQuestion, piece: Uint8Array): number =>
   crc32(piece, crc32(`${copy} ${file} ${from}`));
 
 /** Gives copies to other nodes, one at a time. */

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import type { Nats } from '../../../load/kit/nats.js';
 import { type Node, ask, restartNode, skip, startNats, startNode } from '../../kit/nats.js';
 import { spawnServe } from '../../kit/process.js';
 import { tempDirectory } from '../../kit/temp.js';
@@ -54,6 +55,16 @@ const end = async (node: Node, signal: NodeJS.Signals): Promise<void> => {
   await node.ended;
 };
 
+/** Deletes the messages of the log before one, which is `seqOf` the last one. */
+async function purge(servers: string[], seqOf: (last: number) => number): Promise<void> {
+  const connection = await connect({ servers });
+  const { streams } = await jetstreamManager(connection);
+  await streams.purge('SHEAF_main', { seq: seqOf((await streams.info('SHEAF_main')).state.last_seq) });
+  await connection.close();
+}
+
+const serversOf = ({ env }: Pick<Nats, 'env'>): string[] => JSON.parse(env.SHEAF_CLUSTER__NATS as string) as string[];
+
 test('a new node copies the data of another one where the log has everything and is long, and reads it where none is there', {
   skip,
   timeout: 180_000,
@@ -100,9 +111,7 @@ test('nodes that lack what the log has deleted copy the data beside writes', { s
   await areEqual([a, b, c], 30);
   await end(b, 'SIGKILL');
   await write(a, 30, 30);
-  const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
-  await (await jetstreamManager(connection)).streams.purge('SHEAF_main', { seq: 55 });
-  await connection.close();
+  await purge(serversOf(nats), () => 55);
   let next = 60;
   let isOver = false as boolean;
   const writing = (async () => {
@@ -138,11 +147,7 @@ test('when a node is killed while it gives a copy, the new node takes that of an
     assert.equal((await ask(first, 'POST', DOCUMENTS, { docid: `large${i}`, text })).status, 201);
   await write(first, 0, 30);
   await areEqual(givers, 330);
-  const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
-  const streams = (await jetstreamManager(connection)).streams;
-  const { state } = await streams.info('SHEAF_main');
-  await streams.purge('SHEAF_main', { seq: state.last_seq - 5 });
-  await connection.close();
+  await purge(serversOf(nats), (last) => last - 5);
   const SHEAF_DATA_DIR = tempDirectory();
   const taker = spawnServe({
     ...first.env,
@@ -170,7 +175,7 @@ test('when a node is killed while it gives a copy, the new node takes that of an
 
 test('a node that begins anew and waits for a copy ends when it is told to', { skip, timeout: 180_000 }, async () => {
   const nats = await startNats();
-  const addresses = JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[];
+  const addresses = serversOf(nats);
   const a = await startNode(nats);
   const info = { SHEAF_LOG__LEVEL: 'info' };
   const b = await startNode(nats, { ...info, SHEAF_CLUSTER__NATS: JSON.stringify(addresses.slice(2)) });
@@ -180,10 +185,7 @@ test('a node that begins anew and waits for a copy ends when it is told to', { s
   const [, , server] = nats.servers;
   await server?.kill();
   await write(a, 5, 5);
-  const connection = await connect({ servers: addresses.slice(0, 2) });
-  const { streams } = await jetstreamManager(connection);
-  await streams.purge('SHEAF_main', { seq: (await streams.info('SHEAF_main')).state.last_seq });
-  await connection.close();
+  await purge(addresses.slice(0, 2), (last) => last);
   await server?.start();
   await until(
     () => b.output().includes('the node begins anew'),
@@ -202,9 +204,7 @@ test('without another node there is no copy, and a sentence says so', { skip, ti
   const node = await startNode(nats);
   await write(node, 0, 5);
   await end(node, 'SIGTERM');
-  const connection = await connect({ servers: JSON.parse(nats.env.SHEAF_CLUSTER__NATS as string) as string[] });
-  await (await jetstreamManager(connection)).streams.purge('SHEAF_main', { seq: 4 });
-  await connection.close();
+  await purge(serversOf(nats), () => 4);
   const late = spawnServe({ ...node.env, SHEAF_STORAGE__PARTITIONS: '2', SHEAF_DATA_DIR: tempDirectory() });
   assert.equal(await late.ended, 1);
   assert.match(late.output(), /no other node is there that gives a copy of its data: start one/);
